@@ -25,6 +25,26 @@ pub struct Found<'a> {
     pub fields: Fields<'a>,
 }
 
+impl<'a> Found<'a> {
+    /// Adds `query`, which stands apart from the target, with its `?` or without one. The target is
+    /// a path alone then. Behind another query, or behind the fragment of a URL, stands none.
+    #[inline]
+    pub(super) fn add_query(&mut self, query: &'a [u8]) {
+        let is_path = self.target.first() == Some(&b'/');
+        let is_whole = self.target.contains(&b'?') || !is_path && self.target.contains(&b'#');
+        if !is_whole {
+            self.add_query_to_stem(query);
+        }
+    }
+
+    /// The same, where the target is a path without its query, whatever is in it.
+    #[inline]
+    pub(super) fn add_query_to_stem(&mut self, query: &'a [u8]) {
+        self.query = query.strip_prefix(b"?").unwrap_or(query);
+        self.path = PathKind::Alone;
+    }
+}
+
 /// What stands where the path of a request is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PathKind {
@@ -85,6 +105,20 @@ impl Fields<'_> {
         agent: b"",
         escapes: Escapes::None,
     };
+}
+
+impl<'a> Fields<'a> {
+    /// Adds `day`, a date that stands apart from the time: it counts where that is a time of day
+    /// alone, or missing.
+    #[inline]
+    pub(super) fn add_day(&mut self, day: &'a [u8]) {
+        if self.time.is_empty() {
+            self.time = day;
+        } else if !day.is_empty() && self.time.get(2) == Some(&b':') {
+            self.clock = self.time;
+            self.time = day;
+        }
+    }
 }
 
 /// How text is escaped in the fields of a line.

@@ -66,6 +66,12 @@ pub trait LineFormat: fmt::Debug + Send + Sync {
         None
     }
 
+    /// The widths of the header and of the rows of a table, where they differ and nothing says
+    /// which name is that of which column.
+    fn uneven(&self) -> Option<Uneven> {
+        None
+    }
+
     /// The delimiter of fields that may stand in quotes, separators of lines and all (RFC 4180):
     /// then a record may go over several lines, and `parse` gets all of them.
     fn quoted_rows(&self) -> Option<u8> {
@@ -81,6 +87,15 @@ pub struct Headerless {
     /// Are there cells that are hardly parts of URLs: in quotes, or statuses, times, numbers or
     /// nothing in the column behind the URL?
     pub has_evidence: bool,
+}
+
+/// A table of which no row, as far as the sample goes, has as many cells as its header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Uneven {
+    /// How many cells the header has.
+    pub header_cells: usize,
+    /// How many the first row has.
+    pub row_cells: usize,
 }
 
 /// What a format says to a sample: the format with all that the sample shows of the file, if it may

@@ -24,5 +24,5 @@ pub(crate) use fields::is_status;
 pub use fields::{agent, time};
 pub use filter::{RecordFilter, StatusRange, UrlGlob, UrlGlobs};
 pub use found::{Escapes, Fields, Found, Parsed, PathKind};
-pub use line_format::{Headerless, LineFormat, Recognize};
+pub use line_format::{Headerless, LineFormat, Recognize, Uneven};
 pub use quoted::{QuotedRows, Row};

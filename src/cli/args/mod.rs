@@ -121,7 +121,7 @@ pub(super) struct FormatArgs {
     #[arg(short, long, value_name = "NAME", help_heading = "Format")]
     pub(super) format: Option<String>,
     /// Column or member with the URL: a name, a number from 1, a JSON pointer; others as in
-    /// url=page,status=code,digest=…
+    /// url=page,query=args,status=code,digest=…
     #[arg(long, value_name = "FIELD", help_heading = "Format")]
     pub(super) field: Option<String>,
     /// Format of a log, as in nginx's log_format or Apache's LogFormat

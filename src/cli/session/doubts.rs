@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::input::Compression;
 use crate::pipeline::{InputFile, Outcome, line_place};
 use crate::record::detect::FormatVotes;
-use crate::record::{Layout, OddField, Seeming};
+use crate::record::{Layout, OddField, Seeming, Uneven};
 use crate::reject::Reject;
 use crate::report::Tally;
 
@@ -60,7 +60,7 @@ fn doubt_fields(outcome: &Outcome, given: &FormatArgs, needs_fields: bool) {
                 say(format_args!(
                     "{}: column of {field}: expected {expected}, found something else in {} of its first {} \
                      values, as in \"{first}\": they count as unknown; --field names another column, as in \
-                     --field {field}=NAME",
+                     --field {field}=COLUMN",
                     file.shown(),
                     with_commas(*odd as u64),
                     with_commas(*values as u64),
@@ -178,6 +178,18 @@ fn doubt_files(outcome: &Outcome, given: &FormatArgs) {
                 show(read),
                 others.join(", "),
                 if others.len() == 1 { "has some" } else { "have some" },
+            ));
+        }
+    }
+    for file in &outcome.files {
+        let Some(format) = &file.layout.format else { continue };
+        if let Some(Uneven { header_cells, row_cells }) = format.uneven() {
+            say(format_args!(
+                "{}: expected rows of {header_cells} cells, as the header has, found {row_cells} in the first row \
+                 and {header_cells} in none: names may be those of other columns; read as {}; --field says by \
+                 number which column is which",
+                file.shown(),
+                format.describe(),
             ));
         }
     }

@@ -13,7 +13,7 @@ use super::table::{Table, put, without_preamble};
 use crate::bytes::Lines;
 use crate::error::Result;
 use crate::record::quoted::{QuotedRows, Row};
-use crate::record::{Escapes, Found, Headerless, LineFormat, Parsed};
+use crate::record::{Escapes, Found, Headerless, LineFormat, Parsed, Uneven};
 use crate::reject::Reject;
 
 /// A table of comma-separated values, or of values parted by semicolons or tabs.
@@ -184,6 +184,10 @@ impl LineFormat for Csv {
         self.table.url_names()
     }
 
+    fn uneven(&self) -> Option<Uneven> {
+        self.table.uneven()
+    }
+
     #[inline]
     fn parse<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed {
         let table = &self.table;
@@ -200,7 +204,7 @@ impl LineFormat for Csv {
                 put(field, cell.text, found);
                 if cell.is_doubled {
                     match field {
-                        Field::Url | Field::Host => found.escapes = Escapes::Quotes,
+                        Field::Url | Field::Host | Field::Query => found.escapes = Escapes::Quotes,
                         _ => found.fields.escapes = Escapes::Quotes,
                     }
                 }
@@ -214,7 +218,7 @@ impl LineFormat for Csv {
         if !table.fits(count) {
             return Parsed::Reject(Reject::Format);
         }
-        if found.target.is_empty() { Parsed::Reject(Reject::NoUrl) } else { Parsed::Record }
+        table.finish(found)
     }
 
     fn headerless(&self) -> Option<Headerless> {
@@ -271,6 +275,41 @@ mod tests {
         }
         let (_, found) = parse(&*format, b"1,http://a.test/,\"2\"\"\",x");
         assert_eq!((found.escapes, found.fields.escapes), (Escapes::None, Escapes::Quotes));
+    }
+
+    #[test]
+    fn queries_and_dates() {
+        let parts = |lines: &[&[u8]]| {
+            let format = recognize(lines).unwrap();
+            let (parsed, found) = parse(&*format, lines[lines.len() - 1]);
+            assert_eq!(parsed, Parsed::Record);
+            let Found { target, query, path, fields, .. } = found;
+            let texts =
+                [target, query, fields.time, fields.clock].map(|text| show(text).to_string());
+            (texts.join(" "), path)
+        };
+        use crate::record::PathKind::{Alone, Requested};
+        for (header, row, expected, path) in [
+            ("host,uri,query_string,status", "h,/a,?x=1,200", "/a x=1  ", Alone),
+            ("host,uri,query_string,status", "h,/a,-,200", "/a   ", Alone),
+            ("host,uri,query_string,status", "h,/c#,x=1,200", "/c# x=1  ", Alone),
+            ("host,uri,query_string,status", "h,/a?y=1,x=1,200", "/a?y=1   ", Requested),
+            ("cs-uri-stem,cs-uri-query", "/a?y,x=1", "/a?y x=1  ", Alone),
+            ("url,query_string", "http://a.test/,x=1", "http://a.test/ x=1  ", Alone),
+            ("url,query_string", "http://a.test/#b,x=1", "http://a.test/#b   ", Requested),
+            ("page,query,clicks", "http://a.test/,x=1,1", "http://a.test/   ", Requested),
+            ("url,date,time", "/a,2026-11-20,10:00:00", "/a  2026-11-20 10:00:00", Requested),
+            ("url,date,time", "/a,2026-11-20,-", "/a  2026-11-20 ", Requested),
+            ("url,date,time", "/a,2026-11-20,1700000000", "/a  1700000000 ", Requested),
+            ("url,date,time", "/a,,10:00:00", "/a  10:00:00 ", Requested),
+            ("url,date", "/a,2026-11-20", "/a  2026-11-20 ", Requested),
+        ] {
+            let found = parts(&[header.as_bytes(), row.as_bytes()]);
+            assert_eq!(found, (expected.to_string(), path), "{header}: {row}");
+        }
+        let format = recognize(&[b"uri,query_string", b"/a,x=1"]).unwrap();
+        let (_, found) = parse(&*format, b"/a,\"x=\"\"1\"\"\"");
+        assert_eq!(found.escapes.undo(found.query, &mut Vec::new()), b"x=\"1\"");
     }
 
     #[test]

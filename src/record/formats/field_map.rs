@@ -8,10 +8,13 @@ use crate::record::{Found, is_status};
 pub(crate) enum Field {
     Url,
     Host,
+    Query,
     Digest,
     Size,
     Status,
     Time,
+    /// The date, where the time is one of day alone.
+    Date,
     Redirect,
     CanonicalLink,
     Mime,
@@ -21,13 +24,15 @@ pub(crate) enum Field {
 }
 
 impl Field {
-    pub(super) const ALL: [Field; 12] = [
+    pub(super) const ALL: [Field; 14] = [
         Field::Url,
         Field::Host,
+        Field::Query,
         Field::Digest,
         Field::Size,
         Field::Status,
         Field::Time,
+        Field::Date,
         Field::Redirect,
         Field::CanonicalLink,
         Field::Mime,
@@ -41,10 +46,12 @@ impl Field {
         match self {
             Field::Url => "url",
             Field::Host => "host",
+            Field::Query => "query",
             Field::Digest => "digest",
             Field::Size => "size",
             Field::Status => "status",
             Field::Time => "time",
+            Field::Date => "date",
             Field::Redirect => "redirect",
             Field::CanonicalLink => "canonical_link",
             Field::Mime => "mime",
@@ -83,6 +90,7 @@ impl Field {
                 "page_path_and_query_string",
                 "page_path_and_screen_class",
                 "page_path",
+                "cs_uri_stem",
                 "landing_page_+_query_string",
                 "urls",
                 "pages",
@@ -91,7 +99,23 @@ impl Field {
                 "destination",
                 "source",
             ],
-            Field::Host => &["host", "hostname"],
+            Field::Host => &["host", "hostname", "x_host_header", "cs_host"],
+            Field::Query => &[
+                "query_string",
+                "querystring",
+                "querystr",
+                "cs_uri_query",
+                "uri_query",
+                "url_query",
+                "url.query",
+                "request_query",
+                "request_query_string",
+                "uri_query_string",
+                "url_query_string",
+                "page_query_string",
+                "query",
+                "args",
+            ],
             Field::Digest => &[
                 "digest",
                 "payload_digest",
@@ -106,7 +130,9 @@ impl Field {
                 "hash",
                 "content_hash",
             ],
-            Field::Size => &["size", "bytes", "length", "content_length", "size_(bytes)"],
+            Field::Size => {
+                &["size", "bytes", "length", "content_length", "size_(bytes)", "sc_bytes"]
+            }
             // Codes first: beside one, `status` is its text (`OK`).
             Field::Status => &[
                 "status_code",
@@ -117,6 +143,7 @@ impl Field {
                 "response_code",
                 "status",
                 "code",
+                "sc_status",
             ],
             Field::Time => &[
                 "time",
@@ -128,7 +155,9 @@ impl Field {
                 "crawl_timestamp",
                 "crawl_date",
                 "lastmod",
+                "ts",
             ],
+            Field::Date => &["date"],
             Field::Redirect => {
                 &["redirect", "redirect_url", "redirect_to", "new_url", "location", "final_url"]
             }
@@ -142,13 +171,20 @@ impl Field {
                 "rel_canonical",
             ],
             Field::Mime => &["mime", "mime_type", "mimetype", "content_type", "media_type"],
-            Field::Method => &["method", "http_method", "request_method"],
-            Field::Referrer => &["referrer", "referer", "http_referer"],
-            Field::Agent => &["user_agent", "useragent", "agent", "http_user_agent"],
+            Field::Method => &["method", "http_method", "request_method", "cs_method"],
+            Field::Referrer => {
+                &["referrer", "referer", "http_referer", "cs_referer", "cs_referrer"]
+            }
+            Field::Agent => {
+                &["user_agent", "useragent", "agent", "http_user_agent", "cs_user_agent"]
+            }
         }
     }
 
     /// Puts `value` where this field has its place in `found`.
+    ///
+    /// A query and a date wait where one would be that belongs to the target and to the time: what
+    /// they mean follows from these, by [`Found::add_query`] and `Fields::add_day`.
     #[inline]
     pub(super) fn put<'a>(self, value: &'a [u8], found: &mut Found<'a>) {
         let fields = &mut found.fields;
@@ -156,10 +192,12 @@ impl Field {
         let place = match self {
             Field::Url => &mut found.target,
             Field::Host => &mut found.host,
+            Field::Query => &mut found.query,
             Field::Digest => &mut fields.digest,
             Field::Size => &mut fields.size,
             Field::Status => &mut fields.status,
             Field::Time => &mut fields.time,
+            Field::Date => &mut fields.clock,
             Field::Redirect => &mut fields.redirect,
             Field::CanonicalLink => &mut fields.canonical_link,
             Field::Mime => &mut fields.mime,
@@ -195,8 +233,8 @@ impl FieldMap {
     /// Reads `text`: a name, a number or a JSON pointer for the URL alone (`address`, `3`,
     /// `/request/uri`), or several parted by commas (`url=address,digest=sha1,status=4`).
     ///
-    /// - Shape: fields are `url`, `host`, `digest`, `size`, `status`, `time`, `redirect`,
-    ///   `canonical_link`, `mime`, `method`, `referrer`, `agent`. Numbers count columns
+    /// - Shape: fields are `url`, `host`, `query`, `digest`, `size`, `status`, `time`, `date`,
+    ///   `redirect`, `canonical_link`, `mime`, `method`, `referrer`, `agent`. Numbers count columns
     ///   from 1. A column whose name has a comma is told by its number.
     /// - Failure: a configuration error for a field that is not known, comes twice or has no place.
     pub fn parse(text: &str) -> Result<FieldMap> {
@@ -300,7 +338,7 @@ mod tests {
             ("a,", "there is no column for url"),
             ("0", "counted from 1"),
             ("a,b", "url is given twice"),
-            ("link=a", "\"link\" is none of url, host, digest"),
+            ("link=a", "\"link\" is none of url, host, query, digest"),
         ] {
             let error = FieldMap::parse(text).unwrap_err();
             assert!(error.is_config() && error.to_string().contains(expected), "{error}");

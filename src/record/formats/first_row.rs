@@ -4,11 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::cell::{is_short_url, is_url, plain_name};
+use super::columns::{Row, has_url_name, is_url_name};
 use super::field_map::{Field, FieldMap};
-use super::table::Table;
+use super::widths::aligned;
 use crate::bytes::show;
 use crate::error::{Error, Result};
 use crate::parts::without_userinfo;
+use crate::record::Uneven;
 
 /// The row by which the columns of a table are told.
 #[derive(Debug)]
@@ -18,7 +20,12 @@ pub(super) struct FirstRow<'a> {
     pub(super) line: &'a [u8],
     /// The lines above it that have no URL.
     pub(super) above: Vec<Vec<u8>>,
+    /// Its cells, by the columns of the rows behind it.
     pub(super) cells: Vec<Vec<u8>>,
+    /// The cells of these rows.
+    pub(super) rows: Vec<Vec<Vec<u8>>>,
+    /// Their width and its own, where they differ, and nothing says why.
+    pub(super) uneven: Option<Uneven>,
     /// Has it all columns that the user names?
     pub(super) has_columns: bool,
     /// Are there blanks within most of the lines behind it?
@@ -51,9 +58,12 @@ impl<'a> FirstRow<'a> {
             // A title may be a usual name (`Pages`), but hardly where a row follows that has a URL.
             let is_above_rows = all.get(wide).is_some_and(|cells| has_url(&cells[0]));
             let is_header = |cells: &Vec<Vec<u8>>| {
-                has_columns(cells)
+                // It may have fewer cells than the rows.
+                let has_columns_below =
+                    |row: &Vec<Vec<u8>>| row.iter().any(has_url) && has_columns(row);
+                (has_columns(cells) || all.get(wide).is_some_and(has_columns_below))
                     && (cells.len() > 1 || is_above_rows && !cells[0].starts_with(b"#"))
-                    && Table::by_names(cells).slots.contains(&Some(Field::Url))
+                    && has_url_name(cells)
             };
             all[..wide].iter().position(is_header)
         };
@@ -63,13 +73,27 @@ impl<'a> FirstRow<'a> {
         let is_below_text = at > 0 && !all[..at].iter().flatten().any(has_url);
         let about = rows.iter().zip(&all).take(at).filter(|(_, cells)| !cells.iter().any(has_url));
         let above = about.map(|(row, _)| row.to_vec()).collect();
-        let cells = all.into_iter().nth(at).unwrap_or_default();
+        let mut all = all;
+        let below = all.split_off(all.len().min(at + 1));
+        let cells = all.pop().unwrap_or_default();
+        let url = map.place(Field::Url).filter(|place| !is_number(place));
+        let url = url.map(|place| plain_name(place.as_bytes()));
+        let is_url_name = |cell: &[u8]| match &url {
+            Some(name) => plain_name(cell) == *name,
+            None => is_url_name(cell),
+        };
+        let body: Vec<Row> = below.iter().map(|row| &row[..]).collect();
+        let (mut cells, uneven) = aligned(&cells, &body, is_url_name);
+        // Columns without a name have their numbers.
+        cells.resize(uneven.map_or(0, |uneven| uneven.row_cells).max(cells.len()), Vec::new());
         FirstRow {
             at,
             above,
             line: rows.get(at).copied().unwrap_or_default(),
             has_columns: has_columns(&cells),
             cells,
+            rows: below,
+            uneven,
             is_below_text,
             has_blanks: 2 * with_blanks > behind.len(),
         }
@@ -157,6 +181,8 @@ mod tests {
             ),
             (&["# Pages", "Seite,n", "/x,1", "/y,1"], "1", 1, "a title that is a usual name"),
             (&["Pages", "Seite,n", "/x,1", "/y,1"], "1", 1, "the same without a sign"),
+            (&["Pages,May", "Seite,n,m", "/x,1,2", "/y,1,2"], "3", 1, "a title with a comma"),
+            (&["url,n", "/x,1,2", "/y,1,2"], "3", 0, "a column without a name"),
             (&["url", "/x,1", "/y,1"], "url", 0, "one column, whose URLs have commas"),
             (&["url", "/x,1", "/y,1"], "1", 0, "the same, by number"),
             (&["Seite", "/x", "/y,1"], "1", 0, "some URLs have commas"),

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::parts;
 use crate::record::fields::cut::host_value;
 use crate::record::fields::request;
-use crate::record::{Escapes, Found, LineFormat, Parsed, PathKind};
+use crate::record::{Escapes, Found, LineFormat, Parsed};
 use crate::reject::Reject;
 
 /// Objects on lines, such as logs of Caddy and of nginx, or the answers of an index.
@@ -38,6 +38,8 @@ pub(crate) struct Json {
     description: String,
     /// Has the user told where the URL is?
     is_url_told: bool,
+    /// Has the user told where the query is? Then it belongs to any target that has none.
+    is_query_told: bool,
 }
 
 /// What a value is about.
@@ -110,7 +112,12 @@ impl Json {
         let mut places: Vec<(String, Part)> = Vec::new();
         let mut description = String::new();
         for (field, place) in fields.places() {
-            let part = if field == Field::Url { Part::Target } else { Part::Field(field) };
+            let part = match field {
+                Field::Url => Part::Target,
+                Field::Query => Part::Query,
+                Field::Date => Part::Day,
+                field => Part::Field(field),
+            };
             let pointer = match place.starts_with('/') {
                 true => place.to_string(),
                 false => format!("/{}", place.replace('~', "~0").replace('/', "~1")),
@@ -128,17 +135,20 @@ impl Json {
         let is_told = |part: Part| match part {
             Part::Field(field) => fields.place(field).is_some(),
             Part::Scheme | Part::Port | Part::Tls => false,
-            Part::Day => fields.place(Field::Time).is_some(),
+            Part::Day => [Field::Time, Field::Date].iter().any(|one| fields.place(*one).is_some()),
             // A path that the user tells may stand apart from its query.
-            Part::Query | Part::Words | Part::Message => false,
+            Part::Query | Part::Words => fields.place(Field::Query).is_some(),
+            Part::Message => false,
             // All else that a URL is made from.
             _ => fields.place(Field::Url).is_some(),
         };
         for (part, pointers) in USUAL.iter().filter(|(part, _)| !is_told(*part)) {
             places.extend(pointers.iter().map(|pointer| (pointer.to_string(), *part)));
         }
-        let is_url_told = fields.place(Field::Url).is_some();
-        Ok(Json { is_url_told, ..Json::of_places("jsonl", &places, description) })
+        let [is_url_told, is_query_told] =
+            [Field::Url, Field::Query].map(|field| fields.place(field).is_some());
+        let json = Json::of_places("jsonl", &places, description);
+        Ok(Json { is_url_told, is_query_told, ..json })
     }
 
     /// Lines with these pointers, of one part the best first.
@@ -156,7 +166,8 @@ impl Json {
             .collect();
         let paths = tokens.iter().map(|path| path.iter().map(|name| &name[..]).collect());
         let parts = places.iter().map(|(_, part)| *part).collect();
-        Json { name, places: Places::new(paths), parts, description, is_url_told: false }
+        let [is_url_told, is_query_told] = [false; 2];
+        Json { name, places: Places::new(paths), parts, description, is_url_told, is_query_told }
     }
 
     /// Finds the parts of the record in the object `text`.
@@ -243,37 +254,26 @@ impl Json {
         if path.ends_with(b".log") && memmem::find(value(Part::Message), b" HTTP/").is_some() {
             path = b"";
         }
-        let is_whole_url = |url: &[u8]| is_url(url) && url.contains(&b'#');
-        if found.target.is_empty() && !path.is_empty() {
+        let is_named = !value(Part::Target).is_empty();
+        let is_apart = found.target.is_empty() && !path.is_empty();
+        if is_apart {
             found.target = path;
-            // Behind a fragment, or another query, stands none.
-            if !path.contains(&b'?') && !is_whole_url(path) {
-                found.query = query_of(value(Part::Query), value(Part::Words), path);
-                // Where none is named it may be a path as a browser has it, with its fragment.
-                if has_query {
-                    found.path = PathKind::Alone;
-                }
-            }
-        } else if has_query && !is_asked && memchr::memchr2(b'?', b'#', found.target).is_none() {
-            // A URL that the user tells is whole; a path may not be.
-            if !self.is_url_told || found.target.starts_with(b"/") {
-                found.query = query_of(value(Part::Query), value(Part::Words), found.target);
-            }
-        }
-        if found.target.is_empty() {
+        } else if found.target.is_empty() {
             found.target = value(Part::Link);
+        }
+        // A URL that the user tells is whole; a path may not be.
+        let may_be_apart = is_named
+            && (!self.is_url_told || found.target.starts_with(b"/"))
+            && memchr::memchr2(b'?', b'#', found.target).is_none();
+        // Where no query is named it may be a path as a browser has it, with its fragment.
+        if has_query && (is_apart || self.is_query_told || may_be_apart) {
+            found.add_query(query_of(value(Part::Query), value(Part::Words), found.target));
         }
         found.scheme = match (value(Part::Scheme), value(Part::Tls)) {
             (b"", tls) => tls,
             (scheme, _) => scheme,
         };
-        let day = value(Part::Day);
-        if found.fields.time.is_empty() {
-            found.fields.time = day;
-        } else if !day.is_empty() && found.fields.time.get(2) == Some(&b':') {
-            found.fields.clock = found.fields.time;
-            found.fields.time = day;
-        }
+        found.fields.add_day(value(Part::Day));
         found.host = host_value(found.host);
         // A host that has its port needs no other.
         if !found.host.contains(&b':') {
@@ -291,8 +291,7 @@ impl Json {
 #[inline]
 fn query_of<'a>(query: &'a [u8], words: &'a [u8], target: &[u8]) -> &'a [u8] {
     let is_query = !is_url(target) || words.contains(&b'=') && !words.contains(&b' ');
-    let query = if query.is_empty() && is_query { words } else { query };
-    query.strip_prefix(b"?").unwrap_or(query)
+    if query.is_empty() && is_query { words } else { query }
 }
 
 /// Is `text` a time that something took, such as `120ms` or `1.5s`?

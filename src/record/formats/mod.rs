@@ -7,6 +7,7 @@ pub(crate) mod cdx_json;
 pub(crate) mod cdxj;
 pub(super) mod cell;
 pub(crate) mod cloudfront;
+mod columns;
 pub(crate) mod crawllog;
 pub(crate) mod csv;
 mod extended;
@@ -22,6 +23,7 @@ pub(crate) mod squid;
 mod table;
 pub(crate) mod tsv;
 pub(crate) mod w3c;
+mod widths;
 
 pub use field_map::FieldMap;
 

@@ -4,23 +4,22 @@ use std::fmt::Write as _;
 
 use memchr::memmem;
 
-use super::cell::{is_datum, is_short_url, is_url, may_be_url, plain_name};
+use super::cell::{is_datum, is_short_url, is_url, may_be_url};
+use super::columns::{self, Row, SHARE_MIN_PERCENT, has_most, has_url_name};
 use super::field_map::{Field, FieldMap};
 use super::first_row::{FirstRow, column, is_number, list};
+use super::widths::aligned;
 use crate::bytes::show;
 use crate::error::{Error, Result};
 use crate::parts::without_userinfo;
-use crate::record::{Found, Headerless};
+use crate::record::{Found, Headerless, Parsed, Uneven};
+use crate::reject::Reject;
 
 /// How many lines may stand above the header of a table of which some are URLs.
 const LINES_WITH_URLS_MAX: usize = 4;
 
 /// Most lines of a sample that are tried as the header.
 const HEADERS_TRIED_MAX: usize = 16;
-
-/// Share of the lines that have to have one width, in percent, and of the rows whose cell has to be
-/// a URL for a column to be one of URLs.
-const SHARE_MIN_PERCENT: usize = 90;
 
 /// Is `line` one that may stand before the header: the origin of a table of undust's own
 /// (`report/rows/`), or `sep=;`, by which spreadsheets tell what is between cells?
@@ -63,10 +62,15 @@ pub(super) struct Table {
     /// The names of all columns with URLs, that of the one that is read first, where more than one
     /// could be meant.
     url_names: Vec<Vec<u8>>,
+    /// Its widths, where no row of the sample has that of the header.
+    uneven: Option<Uneven>,
+    /// Are the URLs paths without their query, whatever is in them?
+    is_stem: bool,
+    /// Is a column one of queries?
+    has_query: bool,
+    /// Is a column one of dates beside the time?
+    has_date: bool,
 }
-
-/// Names of columns of URLs that often are those of something else: only their cells say it.
-const VAGUE_NAMES: [&str; 2] = ["destination", "source"];
 
 impl Table {
     /// The table whose header is `line`, with `cells` in it, by usual names of columns: the first
@@ -78,25 +82,15 @@ impl Table {
         above: &[(&[u8], Vec<Vec<u8>>)],
         rows: &[(&[u8], Vec<Vec<u8>>)],
     ) -> Option<std::result::Result<Table, Table>> {
-        let names: Vec<String> = cells.iter().map(|cell| plain_name(cell)).collect();
-        let usual = Field::Url.usual_names().iter();
-        let usual = usual.filter_map(|usual| names.iter().position(|name| name == usual));
-        let usual: Vec<usize> = usual.collect();
-        let (full, other): (Vec<usize>, Vec<usize>) =
-            usual.into_iter().partition(|at| has_most(*at, rows, may_be_url));
-        let is_vague = |at: &usize| VAGUE_NAMES.contains(&&*names[*at]);
-        let at = *full.first().or_else(|| other.iter().find(|at| !is_vague(at)))?;
-        let mut table = Table { header: Some(line.to_vec()), ..Table::by_names(cells) };
-        for slot in table.slots.iter_mut().filter(|slot| **slot == Some(Field::Url)) {
-            *slot = None;
-        }
-        table.slots[at] = Some(Field::Url);
-        let has_urls = |cell: &[u8]| is_url(cell) || is_short_url(cell);
-        let others = full.iter().skip(1).filter(|at| has_most(**at, rows, has_urls));
-        table.url_names = others.map(|at| cells[*at].clone()).collect();
-        if !table.url_names.is_empty() {
-            table.url_names.insert(0, cells[at].clone());
-        }
+        let body: Vec<Row> = rows.iter().map(|(_, row)| &row[..]).collect();
+        let (cells, uneven) = aligned(cells, &body, columns::is_url_name);
+        let url = columns::url_column(&cells, &body)?;
+        let at = url.at;
+        let mut table = Table { header: Some(line.to_vec()), uneven, ..Table::default() };
+        table.slots = columns::by_names(&cells, &body);
+        table.put_url(at, &cells);
+        table.put_query(columns::query_column(&cells, &body, at, false));
+        table.name_urls(&url, &cells);
         let is_row = |row: &[Vec<u8>]| {
             row.iter().any(|cell| is_url(cell))
                 || row.len() > 1 && row.get(at).is_some_and(|cell| is_short_url(cell))
@@ -110,7 +104,7 @@ impl Table {
         }
         let about = above.iter().filter(|(_, row)| !is_row(row));
         table.about(about.map(|(line, _)| line.to_vec()).collect());
-        Some(if full.is_empty() { Err(table) } else { Ok(table) })
+        Some(if url.has_urls { Ok(table) } else { Err(table) })
     }
 
     /// Takes these lines `above` the header for what the table is about.
@@ -120,18 +114,33 @@ impl Table {
         self.above = above;
     }
 
-    /// Columns by usual names.
-    pub(super) fn by_names(cells: &[Vec<u8>]) -> Table {
-        let names: Vec<String> = cells.iter().map(|cell| plain_name(cell)).collect();
-        let mut slots = vec![None; cells.len()];
-        for field in Field::ALL {
-            let usual = field.usual_names().iter();
-            let at = usual.filter_map(|usual| names.iter().position(|name| name == usual)).next();
-            if let Some(at) = at.filter(|at| slots[*at].is_none()) {
-                slots[at] = Some(field);
-            }
+    /// Makes column `at` of the header `cells` the one of URLs, and no other.
+    fn put_url(&mut self, at: usize, cells: &[Vec<u8>]) {
+        self.take_away(Field::Url);
+        self.slots[at] = Some(Field::Url);
+        self.is_stem = columns::is_stem(cells, at);
+    }
+
+    /// Makes column `at`, if there is one, that of the queries.
+    fn put_query(&mut self, at: Option<usize>) {
+        if let Some(at) = at {
+            self.slots[at] = Some(Field::Query);
         }
-        Table { slots, ..Table::default() }
+    }
+
+    /// Lets no column be about `field`.
+    fn take_away(&mut self, field: Field) {
+        for slot in self.slots.iter_mut().filter(|slot| **slot == Some(field)) {
+            *slot = None;
+        }
+    }
+
+    /// Keeps the names of all columns with URLs, by the header `cells`, where there are several.
+    fn name_urls(&mut self, url: &columns::UrlColumn, cells: &[Vec<u8>]) {
+        if !url.others.is_empty() {
+            let all = std::iter::once(&url.at).chain(&url.others);
+            self.url_names = all.map(|at| cells[*at].clone()).collect();
+        }
     }
 
     /// The table of `lines`, which `split` takes apart: with a header above its rows, or with one
@@ -152,7 +161,9 @@ impl Table {
             }
             // What holds a URL is no header; a title alone is none of several lines.
             let is_title = cells.len() < 2 && lines.len() > 1;
-            if is_title || cells.iter().any(|cell| is_url(cell)) || !has_url_name(cells) {
+            // Those of W3C logs are none of a table, though some of its columns are called alike.
+            let is_w3c = line.starts_with(b"#Fields:");
+            if is_title || is_w3c || cells.iter().any(|cell| is_url(cell)) || !has_url_name(cells) {
                 continue;
             }
             match Table::of_header(line, cells, &rows[..at], &rows[at + 1..]) {
@@ -174,21 +185,18 @@ impl Table {
     fn by_cells(lines: &[&[u8]], split: impl Fn(&[u8]) -> Option<Vec<Vec<u8>>>) -> Option<Table> {
         let rows: Vec<Vec<Vec<u8>>> = lines.iter().filter_map(|line| split(line)).collect();
         let width = rows.last()?.len();
-        let rows: Vec<&Vec<Vec<u8>>> = rows.iter().filter(|row| row.len() == width).collect();
+        let rows: Vec<Row> =
+            rows.iter().map(|row| &row[..]).filter(|row| row.len() == width).collect();
         if width < 2 || 100 * rows.len() < SHARE_MIN_PERCENT * lines.len() {
             return None;
         }
         let may_be_header = !rows[0].iter().any(|cell| is_url(cell)) && rows.len() > 1;
         let body = &rows[usize::from(may_be_header)..];
-        let mut columns = (0..width).filter(|column| {
-            let urls = body.iter().filter(|row| is_url(&row[*column])).count();
-            100 * urls >= SHARE_MIN_PERCENT * body.len()
-        });
-        let (column, None) = (columns.next()?, columns.next()) else { return None };
-        let mut named = Table::by_names(rows[0]);
-        for (at, slot) in named.slots.iter_mut().enumerate() {
-            *slot = slot.filter(|field| *field != Field::Url && at != column);
-        }
+        let column = columns::only_column_of_urls(width, body)?;
+        let mut named = Table { slots: columns::by_names(rows[0], body), ..Table::default() };
+        named.take_away(Field::Url);
+        named.slots[column] = None;
+        named.put_query(columns::query_column(rows[0], body, column, false));
         // A URL without a scheme is no name of a column, unless the others have usual names.
         let has_names = || named.slots.iter().any(Option::is_some);
         let is_header = may_be_header && (!is_short_url(&rows[0][column]) || has_names());
@@ -199,8 +207,7 @@ impl Table {
         let is_plain = !rows[0][0].starts_with(b"#") && !is_path;
         let is_known = is_header && (is_plain || has_names());
         let headerless = (!is_known).then(|| {
-            let is_datum =
-                |row: &&&Vec<Vec<u8>>| row.get(column + 1).is_some_and(|one| is_datum(one));
+            let is_datum = |row: &&Row| row.get(column + 1).is_some_and(|one| is_datum(one));
             let data = body.iter().filter(is_datum).count();
             let is_even = |line: &&[u8]| {
                 line.starts_with(b"#") || split(line).is_some_and(|row| row.len() == width)
@@ -212,7 +219,7 @@ impl Table {
             Headerless { url_column: column + 1, has_evidence }
         });
         let mut table = if is_header {
-            let header = lines.iter().find(|line| split(line).as_ref() == Some(rows[0]));
+            let header = lines.iter().find(|line| split(line).as_deref() == Some(rows[0]));
             Table { header: header.map(|line| line.to_vec()), ..named }
         } else {
             Table { slots: vec![None; width], ..Table::default() }
@@ -240,11 +247,19 @@ impl Table {
             by_number &= is_number(place);
             told.push((field, column(field, place, cells)?));
         }
-        let url = told.iter().find(|(field, _)| *field == Field::Url);
+        let place_of = |field| told.iter().find(|(other, _)| *other == field).map(|(_, at)| *at);
+        let rows: Vec<Row> = first.rows.iter().map(|row| &row[..]).collect();
+        let (url_told, mut named) = (place_of(Field::Url), None);
+        let url = url_told.or_else(|| {
+            let is_free = |at: &usize| told.iter().all(|(_, other)| other != at);
+            named = columns::url_column(cells, &rows).filter(|url| is_free(&url.at));
+            let by_cells = || by_cells_below(cells, &rows).filter(is_free);
+            let sure = named.as_ref().filter(|url| url.has_urls).map(|url| url.at);
+            sure.or_else(by_cells).or(named.as_ref().map(|url| url.at))
+        });
         let is_header = !by_number
-            || url.is_none()
-            || url.is_some_and(|(_, at)| {
-                let cell = &cells[*at];
+            || url.is_none_or(|at| {
+                let cell = &cells[at];
                 !is_url(cell) && !cell.contains(&b'.') && !cell.contains(&b'/')
             });
         if first.has_blanks && cells.len() == 1 && !is_header {
@@ -262,29 +277,29 @@ impl Table {
                 show(&without_userinfo(line)[..])
             )));
         }
-        let mut table = Table { header: None, ..Table::by_names(cells) };
+        let Some(url) = url else { return Err(no_urls(cells, &rows, map, &told)) };
+        let mut table = Table { slots: vec![None; cells.len()], ..Table::default() };
         if is_header {
             table.header = Some(line.to_vec());
             table.about(first.above.clone());
-        } else {
-            table.slots.fill(None);
+            table.slots = columns::by_names(cells, &rows);
+            table.uneven = first.uneven.filter(|_| !by_number);
         }
-        for (field, _) in &told {
-            for slot in &mut table.slots {
-                if *slot == Some(*field) {
-                    *slot = None;
-                }
-            }
+        table.put_url(url, cells);
+        if is_header && place_of(Field::Query).is_none() {
+            let has_chosen = url_told.is_some();
+            table.put_query(columns::query_column(cells, &rows, url, has_chosen));
+        }
+        told.iter().for_each(|(field, _)| table.take_away(*field));
+        // Where the time is told, a date beside it is only if that is told, too.
+        if place_of(Field::Time).is_some() {
+            table.take_away(Field::Date);
         }
         for (field, at) in told {
             table.slots[at] = Some(field);
         }
-        if !table.slots.contains(&Some(Field::Url)) {
-            return Err(Error::config(format!(
-                "--field: no column is known to have URLs; the columns are {}; say which it is, \
-                 as in --field 2",
-                list(cells)
-            )));
+        if let Some(named) = named.filter(|named| named.at == url) {
+            table.name_urls(&named, cells);
         }
         Ok(table)
     }
@@ -324,6 +339,28 @@ impl Table {
         }
     }
 
+    /// What follows from all cells of a row together.
+    #[inline]
+    pub(super) fn finish<'a>(&self, found: &mut Found<'a>) -> Parsed {
+        if self.has_query {
+            let query = std::mem::take(&mut found.query);
+            match self.is_stem && found.target.starts_with(b"/") {
+                true => found.add_query_to_stem(query),
+                false => found.add_query(query),
+            }
+        }
+        if self.has_date {
+            let date = std::mem::take(&mut found.fields.clock);
+            found.fields.add_day(date);
+        }
+        if found.target.is_empty() { Parsed::Reject(Reject::NoUrl) } else { Parsed::Record }
+    }
+
+    /// Its widths, where no row of the sample has that of the header.
+    pub(super) fn uneven(&self) -> Option<Uneven> {
+        self.uneven
+    }
+
     /// What is known of it where it has no header.
     pub(super) fn headerless(&self) -> Option<Headerless> {
         self.headerless
@@ -334,11 +371,13 @@ impl Table {
         self.slots.len() == 1
     }
 
-    /// Leaves off columns at the end that nobody reads, once the header has been compared.
+    /// As rows are to be read by it: without columns at the end that nobody reads.
     pub(super) fn trimmed(mut self) -> Table {
         while self.slots.len() > 2 && self.slots.last() == Some(&None) {
             self.slots.pop();
         }
+        self.has_query = self.slots.contains(&Some(Field::Query));
+        self.has_date = self.slots.contains(&Some(Field::Date));
         self
     }
 
@@ -361,16 +400,30 @@ impl Table {
     }
 }
 
-/// Has one of the `cells` a usual name of a column of URLs?
-fn has_url_name(cells: &[Vec<u8>]) -> bool {
-    cells.iter().any(|cell| Field::Url.usual_names().contains(&&*plain_name(cell)))
+/// The one column of URLs of `rows` and, if it is a row itself, of `first` above them.
+fn by_cells_below(first: &[Vec<u8>], rows: &[Row]) -> Option<usize> {
+    let is_row = first.iter().any(|cell| is_url(cell));
+    let all = std::iter::once(first).filter(|_| is_row).chain(rows.iter().copied());
+    let (wide, others): (Vec<Row>, Vec<Row>) = all.partition(|row| row.len() == first.len());
+    let are_even = 100 * wide.len() >= SHARE_MIN_PERCENT * (wide.len() + others.len());
+    are_even.then(|| columns::only_column_of_urls(first.len(), &wide)).flatten()
 }
 
-/// Is most of what is in column `at` of `rows` such as `is_one` says?
-fn has_most(at: usize, rows: &[(&[u8], Vec<Vec<u8>>)], is_one: impl Fn(&[u8]) -> bool) -> bool {
-    let cells = rows.iter().filter_map(|(_, row)| row.get(at)).filter(|cell| !cell.is_empty());
-    let (some, others): (Vec<_>, Vec<_>) = cells.partition(|cell| is_one(cell));
-    some.len() > others.len()
+/// The error for a table with the columns `cells` of which none is known to have URLs. Its example
+/// names a column only if that may have some.
+#[cold]
+fn no_urls(cells: &[Vec<u8>], rows: &[Row], map: &FieldMap, told: &[(Field, usize)]) -> Error {
+    let is_free = |at: &usize| told.iter().all(|(_, other)| other != at);
+    let example = (0..cells.len()).filter(is_free).find(|at| has_most(*at, rows, may_be_url));
+    let example = example.map_or("COLUMN".to_string(), |at| (at + 1).to_string());
+    let told: Vec<String> =
+        map.places().map(|(field, place)| format!("{}={place}", field.name())).collect();
+    Error::config(format!(
+        "--field: no column is known to have URLs; the columns are {}; say which it is, as in --field \
+         url={example},{}",
+        list(cells),
+        told.join(",")
+    ))
 }
 
 /// Puts a cell where it belongs; what says nothing stays empty.
@@ -394,188 +447,4 @@ fn is_same_but_for_returns(line: &[u8], header: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn cells(line: &str) -> Vec<Vec<u8>> {
-        line.split(',').map(|cell| cell.as_bytes().to_vec()).collect()
-    }
-
-    fn recognized(lines: &[&str]) -> Option<String> {
-        let lines: Vec<&[u8]> = lines.iter().map(|line| line.as_bytes()).collect();
-        let split = |line: &[u8]| Some(cells(std::str::from_utf8(line).unwrap()));
-        Table::recognize(&lines, split).map(|table| table.describe())
-    }
-
-    #[test]
-    fn headers() {
-        for (header, expected) in [
-            ("url,status,x", Some("url 1, status 2")),
-            ("#url,timestamp,bytes,payload_sha1_b32", Some("url 1, time 2, size 3, digest 4")),
-            ("Top pages,Clicks", Some("url 1")),
-            ("link,url", Some("url 2")),
-            (
-                "Address,Content Type,Status Code,Size (bytes),Redirect URL",
-                Some("url 1, mime 2, status 3, size 4, redirect 5"),
-            ),
-            // The text beside the code is no status.
-            (
-                "Address,Content Type,Status Code,Status,Crawl Timestamp",
-                Some("url 1, mime 2, status 3, time 5"),
-            ),
-            ("URL,Status,HTTP Status Code", Some("url 1, status 3")),
-            ("#old_url,new_url,status,file", Some("url 1, redirect 2, status 3")),
-            ("site,host", None),
-        ] {
-            assert_eq!(recognized(&[header, "x,y,z"]).as_deref(), expected, "{header}");
-        }
-        assert_eq!(recognized(&["report", "", "x,url", "1,2"]).as_deref(), Some("url 2"));
-    }
-
-    #[test]
-    fn lines_above_the_header() {
-        let about = ["# ----", "# Pages", "Site,www.a.test", "https://a.test/ of June", "# ----"];
-        for (above, header, is_found, comments) in [
-            (vec!["# ----"; 30], "Full page URL,Views", true, 30),
-            (vec!["From", "To"], "Page path and screen class,Views", true, 2),
-            (about.to_vec(), "Landing page + query string,Views", true, 4),
-            // They are rows.
-            (vec!["https://a.test/1,2", "a.com/1,2"], "url,x", true, 0),
-            (vec!["https://a.test/1,2"; 5], "url,x", true, 0),
-            (vec!["https://a.test/1,2"; 6], "url,x", false, 0),
-            (vec!["a.com/1,2"; 6], "url,x", false, 0),
-            (vec!["a"; 6], "no,name", false, 0),
-            (vec!["Pfad,n", "a.html,1", "b/c.html,2"], "page,9", false, 0),
-            (vec!["Pfad,n", "a.html,1", "links,3"], "links,9", false, 0),
-        ] {
-            let lines: Vec<&[u8]> =
-                above.iter().copied().chain([header]).map(str::as_bytes).collect();
-            let split = |line: &[u8]| Some(cells(std::str::from_utf8(line).unwrap()));
-            let table = Table::recognize(&lines, split).filter(|table| table.header.is_some());
-            assert_eq!(table.is_some(), is_found, "{above:?}");
-            let is_comment = |line: &&&[u8]| table.as_ref().is_some_and(|one| one.is_comment(line));
-            let found = lines[..above.len()].iter().filter(is_comment).count();
-            assert_eq!(found, comments, "{above:?}");
-        }
-    }
-
-    #[test]
-    fn names_whose_cells_are_no_urls() {
-        let inlinks = "Type,Source,Destination,Size,Status Code,Follow,Target";
-        for (lines, expected) in [
-            (&["Page,Title,Link", "1.5,a,http://a.test/", "2,b,/b"][..], Some("url 3")),
-            (&["Page,Title,Adresse", "1,a,http://a.test/", "2,b,http://a.test/b"], Some("url 3")),
-            (&["Page,Link", "/a,http://a.test/"], Some("url 1")),
-            (&["page,n", "index.html,1", "a.html,2"], Some("url 1")),
-            (&["page,image", "index.html,http://a.test/i"], Some("url 1")),
-            (&["url,link", ",http://a.test/", "-,http://a.test/b", ",/c"], Some("url 2")),
-            (
-                &[inlinks, "Hyperlink,http://a.test/,http://a.test/b,9,200,true,_blank"],
-                Some("url 3, size 4, status 5"),
-            ),
-            (&["source,medium", "google.com,organic"], Some("url 1")),
-            (&["source,medium", "google,organic"], None),
-            (
-                &["source,seite,x", "google,http://a.test/,1", "bing,http://a.test/b,1"],
-                Some("url 2"),
-            ),
-        ] {
-            assert_eq!(recognized(lines).as_deref(), expected, "{lines:?}");
-        }
-    }
-
-    #[test]
-    fn several_columns_of_urls() {
-        let row = "http://a.test/,http://b.test/,200";
-        for (header, expected) in [
-            ("Target URL,Source URL,n", &["Source URL", "Target URL"][..]),
-            ("Referring page URL,Target URL,n", &["Target URL", "Referring page URL"]),
-            // These mean something of their own.
-            ("url,redirect_url,status", &[]),
-            ("url,referrer,status", &[]),
-            ("url,canonical_url,status", &[]),
-            ("url,other,status", &[]),
-            ("url,x,page", &[]),
-        ] {
-            let lines = [header.as_bytes(), row.as_bytes()];
-            let split = |line: &[u8]| Some(cells(std::str::from_utf8(line).unwrap()));
-            let table = Table::recognize(&lines, split).unwrap();
-            let expected: Vec<Vec<u8>> =
-                expected.iter().map(|name| name.as_bytes().to_vec()).collect();
-            assert_eq!(table.url_names(), expected, "{header}");
-        }
-    }
-
-    #[test]
-    fn columns_of_urls() {
-        let row = "1,http://a.test/,x";
-        for (lines, expected) in [
-            (&[row, row][..], Some("url 2")),
-            (&["id,where,status", row, row], Some("url 2, status 3")),
-            (&["id,request.url,status", row, row], Some("url 2, status 3")),
-            (&["1,example.com,x", row, row], Some("url 2")),
-            (&["1,http://a.test/,http://b.test/"], None),
-            (&["http://a.test/", "http://b.test/"], None),
-            (&["a,b,c", "a,b,c"], None),
-        ] {
-            assert_eq!(recognized(lines).as_deref(), expected, "{lines:?}");
-        }
-    }
-
-    #[test]
-    fn a_first_row_is_no_header_if_it_has_a_short_url() {
-        let row = "1,http://a.test/,x";
-        for (first, is_header) in [
-            ("id,where,status", true),
-            ("id,Landing page,status", true),
-            ("id,Landing/page,x", true),
-            ("id,og:url,x", true),
-            ("id,item.link,x", true),
-            ("id,example.com,status", true),
-            ("0,EXAMPLE.com?x=1,x", false),
-            ("0,192.168.0.1,x", false),
-            ("0,[::1],x", false),
-            ("0,www.example.com/start,x", false),
-            ("0,example.com,x", false),
-            ("0,dns:www.example.com,x", false),
-            ("0,//a.test/,x", false),
-            ("0,/a,x", false),
-        ] {
-            let lines = [first.as_bytes(), row.as_bytes(), row.as_bytes()];
-            let split = |line: &[u8]| Some(cells(std::str::from_utf8(line).unwrap()));
-            let table = Table::recognize(&lines, split).unwrap();
-            assert_eq!(table.is_comment(first.as_bytes()), is_header, "{first}");
-        }
-    }
-
-    #[test]
-    fn told_columns() {
-        let table = |header: &str, text: &str| {
-            let map = FieldMap::parse(text).unwrap();
-            let split = |line: &[u8]| Some(cells(std::str::from_utf8(line).unwrap()));
-            let first = FirstRow::find(&[header.as_bytes()], split, &map);
-            Table::with_fields(&first, &map)
-        };
-        for (header, text, expected, is_header) in [
-            ("id,Seite,Status", "Seite", "url 2, status 3", true),
-            ("id,Seite,Status", "seite", "url 2, status 3", true),
-            ("id,Seite,Status", "2", "url 2, status 3", true),
-            ("id,Seite,url", "url=2,status=1", "status 1, url 2", true),
-            ("1,http://a.test/,200", "2", "url 2", false),
-            ("1,/a,200", "url=2,status=3", "url 2, status 3", false),
-            ("url,x", "digest=x", "url 1, digest 2", true),
-        ] {
-            let table = table(header, text).unwrap();
-            assert_eq!(table.describe(), expected, "{header} {text}");
-            assert_eq!(table.is_comment(header.as_bytes()), is_header, "{header} {text}");
-        }
-        for (text, expected) in [
-            ("4", "--field url=4: there is no such column; the columns are 1 \"id\", 2 \"x\""),
-            ("page", "--field url=page: there is no such column"),
-            ("digest=x", "no column is known to have URLs; the columns are 1 \"id\", 2 \"x\""),
-        ] {
-            let error = table("id,x", text).unwrap_err();
-            assert!(error.is_config() && error.to_string().contains(expected), "{error}");
-        }
-    }
-}
+mod tests;

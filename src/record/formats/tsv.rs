@@ -8,7 +8,7 @@ use super::field_map::FieldMap;
 use super::first_row::FirstRow;
 use super::table::{Table, is_origin, put, without_preamble};
 use crate::error::Result;
-use crate::record::{Escapes, Found, LineFormat, Parsed};
+use crate::record::{Escapes, Found, LineFormat, Parsed, Uneven};
 use crate::reject::Reject;
 
 /// A table with tabs between its columns.
@@ -70,6 +70,10 @@ impl LineFormat for Tsv {
         self.table.url_names()
     }
 
+    fn uneven(&self) -> Option<Uneven> {
+        self.table.uneven()
+    }
+
     #[inline]
     fn parse<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed {
         let table = &self.table;
@@ -95,7 +99,7 @@ impl LineFormat for Tsv {
         if self.is_escaped && memchr::memchr(b'\\', line).is_some() {
             (found.escapes, found.fields.escapes) = (Escapes::Backslash, Escapes::Backslash);
         }
-        if found.target.is_empty() { Parsed::Reject(Reject::NoUrl) } else { Parsed::Record }
+        table.finish(found)
     }
 }
 

@@ -118,3 +118,85 @@ fn statuses_and_times_that_are_not_understood() {
     // Nobody asks.
     dir.run("texts.csv").quiet();
 }
+
+#[test]
+fn queries_in_a_column_of_their_own() {
+    let dir = Dir::new();
+    let rows = "a.test,/s,q=1,200\na.test,/s,q=2,200\na.test,/s,?q=1,200\na.test,/c#,-,200\n";
+    dir.put("log.csv", format!("host,uri,query_string,status\n{rows}"));
+    let pages = "http://a.test/s?q=1\nhttp://a.test/s?q=2\nhttp://a.test/c%23\n";
+    dir.run("log.csv").quiet().gives(pages);
+    dir.put("log.tsv", format!("hostname\tpage_path\tquery\tn\n{}", rows.replace(',', "\t")));
+    dir.run("log.tsv").quiet().gives(pages);
+    // A name that nobody knows.
+    dir.put("log.csv", format!("host;uri;Abfrage;status\n{}", rows.replace(',', ";")));
+    dir.run("log.csv").gives("http://a.test/s\nhttp://a.test/c#\n");
+    dir.run("--field query=Abfrage log.csv").quiet().gives(pages);
+    dir.put("log.jsonl", "{\"uri\":\"/s\",\"Abfrage\":\"q=1\"}\n{\"uri\":\"/s\"}\n");
+    dir.run("--field url=uri,query=Abfrage log.jsonl").exits(0);
+    dir.run("-q --field query=Abfrage log.jsonl").gives("/s?q=1\n/s\n");
+    // Athena's table of CloudFront's logs: the place is that of the server.
+    dir.put(
+        "athena.csv",
+        "\"date\",\"time\",\"location\",\"method\",\"host\",\"uri\",\"status\",\"query_string\"\n\
+         \"2026-11-20\",\"10:00:00\",\"FRA2\",\"GET\",\"a.test\",\"/s\",\"200\",\"q=1\"\n\
+         \"2026-11-21\",\"10:00:00\",\"FRA2\",\"GET\",\"a.test\",\"/s\",\"200\",\"q=2\"\n",
+    );
+    let expected =
+        "csv parted by commas; date 1, time 2, method 4, host 5, url 6, status 7, query 8";
+    dir.run("-v athena.csv").exits(0).says(expected);
+    dir.run("athena.csv").quiet().gives("http://a.test/s?q=1\nhttp://a.test/s?q=2\n");
+    dir.run("--since 2026-11-21 athena.csv").quiet().gives("http://a.test/s?q=2\n");
+    // What somebody has searched for is no part of a URL.
+    dir.put(
+        "console.csv",
+        "page,query,clicks\nhttps://a.test/,red shoes,1\nhttps://a.test/,shoes,2\n",
+    );
+    dir.run("console.csv").quiet().gives("https://a.test/\n");
+    dir.put("console.csv", "page,query,clicks\n/,red shoes,1\n/,shoes,2\n");
+    dir.run("console.csv").gives("/\n");
+}
+
+#[test]
+fn headers_of_another_width_than_rows() {
+    let dir = Dir::new();
+    let zeek = "#separator \\x09\n#set_separator\t,\n#path\thttp\n#open\t2026-11-20-10-00-00\n\
+                #fields\tts\tmethod\thost\turi\treferrer\tstatus_code\n\
+                #types\ttime\tstring\tstring\tstring\tstring\tcount\n\
+                1700000000.1\tGET\ta.test\t/x\thttp://r.test/\t200\n\
+                1700000001.2\tGET\ta.test\t/y\t-\t404\n\
+                #close\t2026-11-20-11-00-00\n";
+    dir.put("http.log", zeek);
+    dir.run("http.log").quiet().gives("http://a.test/x\nhttp://a.test/y\n");
+    dir.run("--field uri --status 404 http.log").quiet().gives("http://a.test/y\n");
+    let comments = "7 headers and comments";
+    dir.run("-v http.log")
+        .exits(0)
+        .says("time 1, method 2, host 3, url 4, referrer 5, status 6")
+        .says(comments);
+    // R's names of rows have no name.
+    let r = "\"url\",\"status\"\n\"1\",\"http://a.test/x\",200\n\"2\",\"http://a.test/y\",404\n";
+    for table in [r.to_string(), r.replace(',', "\t"), r.replace('"', "").replace(',', "\t")] {
+        dir.put("r", table);
+        dir.run("r").quiet().gives("http://a.test/x\nhttp://a.test/y\n");
+        dir.run("--status 404 --field url r").quiet().gives("http://a.test/y\n");
+    }
+    let told = "uneven.csv: expected rows of 2 cells, as the header has, found 3 in the first row and 2 in none";
+    dir.put("uneven.csv", "url,status\nhttp://a.test/x,b,200\nhttp://a.test/y,c,200\n");
+    let run = dir.run("uneven.csv").exits(0).says(told);
+    assert_eq!(run.out(), "http://a.test/x\nhttp://a.test/y\n");
+    dir.run("--field url=1,status=3 --status 200 uneven.csv").quiet().exits(0);
+    dir.put("even.csv", "url,status\nhttp://a.test/x,200,\nhttp://a.test/y,200,\n");
+    dir.run("even.csv").quiet().exits(0);
+}
+
+#[test]
+fn other_columns_named_alone() {
+    let dir = Dir::new();
+    dir.put("t.csv", "Adresse;Statuscode;Hash\nhttp://a.test/x;200;A\nhttp://a.test/y;404;B\n");
+    dir.run("--field status=Statuscode --status 404 t.csv").quiet().gives("http://a.test/y\n");
+    dir.run("--field digest=3,status=2 --status 404 t.csv").quiet().gives("http://a.test/y\n");
+    dir.put("t.csv", "Pfad;Statuscode;Hash\n/x;200;A\n/y;404;B\n");
+    dir.run("--field status=Statuscode t.csv").fails("as in --field url=1,status=Statuscode");
+    dir.run("--field url=1,status=Statuscode --status 404 t.csv").gives("/y\n");
+}

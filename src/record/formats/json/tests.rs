@@ -180,6 +180,13 @@ fn told_places() {
         ("a/b", r#"{"a/b":"http://x.test/"}"#, "http://x.test/"),
         ("/a~1b/~0", r#"{"a/b":{"~":"http://x.test/"}}"#, "http://x.test/"),
         ("url=p,host=q", r#"{"p":"/x","q":"h","host":"i"}"#, "h||/x"),
+        ("url=p,query=q", r#"{"p":"/x","q":"?a=1","query":"b"}"#, "/x|a=1"),
+        ("url=p,query=q", r#"{"p":"/x?b","q":"a=1"}"#, "/x?b"),
+        ("url=p", r#"{"p":"/x","query":"a=1"}"#, "/x|a=1"),
+        ("url=p", r#"{"p":"http://a.test/x","args":"a=1"}"#, "http://a.test/x"),
+        ("query=q", r#"{"uri":"/x","q":"a=1","query":"b"}"#, "/x|a=1"),
+        ("query=q", r#"{"url":"http://a.test/x","q":"a=1"}"#, "http://a.test/x|a=1"),
+        ("query=q", r#"{"loc":"http://a.test/x#y","q":"a=1"}"#, "http://a.test/x#y"),
         ("p", r#"{"url":"http://y.test/","request":"GET / HTTP/1.1"}"#, "no-url"),
     ] {
         assert_eq!(url(&told(text).unwrap(), line), expected, "{text}: {line}");
