@@ -64,6 +64,8 @@ const NAMES: [(&str, Place); 22] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Url,
+    /// The query of the URL, where it stands apart.
+    Query,
     Time,
     Status,
     Method,
@@ -81,6 +83,7 @@ impl Place {
     fn named(name: &str) -> Option<Place> {
         Some(match name {
             "url" => Place::Url,
+            "query" => Place::Query,
             "time" => Place::Time,
             "status" => Place::Status,
             "method" => Place::Method,
@@ -95,9 +98,11 @@ impl Place {
         })
     }
 
-    fn of(self, row: &mut Row) -> &mut Vec<u8> {
+    /// Where it stands in `row`; a query waits in `query`.
+    fn of<'a>(self, row: &'a mut Row, query: &'a mut Vec<u8>) -> &'a mut Vec<u8> {
         match self {
             Place::Url => &mut row.url,
+            Place::Query => query,
             Place::Time => &mut row.time,
             Place::Status => &mut row.status,
             Place::Method => &mut row.method,
@@ -130,6 +135,8 @@ pub(super) struct Columns {
     batch_rows: usize,
     at: usize,
     field_bytes_max: usize,
+    /// The query of the row that is read, where it stands apart from its URL.
+    query: Vec<u8>,
 }
 
 impl Columns {
@@ -158,7 +165,7 @@ impl Columns {
         for (field, name) in named.iter().chain((!has_url).then_some(&url)) {
             let Some(place) = Place::named(field) else {
                 return Err(Error::input(format!(
-                    "expected url, time, status, method, mime, size, digest, redirect, referrer, agent or \
+                    "expected url, query, time, status, method, mime, size, digest, redirect, referrer, agent or \
                      canonical_link for a column of a Parquet file, found {field}; leave it out of --field",
                 )));
             };
@@ -204,6 +211,7 @@ impl Columns {
             batch_rows: 0,
             at: 0,
             field_bytes_max,
+            query: Vec::new(),
         })
     }
 
@@ -259,6 +267,7 @@ impl Parser for Columns {
                 Err(error) => return Err(Flaw::Shape(damaged(error))),
             }
         }
+        self.query.clear();
         for ((_, place, _), batch) in self.wanted.iter().zip(&mut self.batch) {
             let Some(value) = batch[self.at].take() else { continue };
             let bytes = value.bytes();
@@ -266,8 +275,11 @@ impl Parser for Columns {
                 let length = bytes.len().min(self.field_bytes_max.saturating_add(1));
                 row.url.extend_from_slice(&bytes[..length]);
             } else if bytes.len() <= VALUE_BYTES_MAX {
-                place.of(row).extend_from_slice(bytes);
+                place.of(row, &mut self.query).extend_from_slice(bytes);
             }
+        }
+        if self.wanted.iter().any(|(_, place, _)| *place == Place::Query) {
+            add_query(&mut row.url, &self.query);
         }
         self.at += 1;
         Ok(true)
@@ -282,6 +294,24 @@ impl Parser for Columns {
 fn tamed<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
     catch_unwind(AssertUnwindSafe(read))
         .unwrap_or_else(|_| Err(ParquetError::General("the reader has given up".to_string())))
+}
+
+/// Adds `query`, with its `?` or without one, to `url`, which may be a path: then a `#` in it is
+/// text. Behind another query, or behind the fragment of a URL, stands none.
+fn add_query(url: &mut Vec<u8>, query: &[u8]) {
+    let is_path = url.first() == Some(&b'/');
+    if url.is_empty() || url.contains(&b'?') || !is_path && url.contains(&b'#') {
+        return;
+    }
+    if url.contains(&b'#') {
+        let marked: Vec<&[u8]> = url.split(|byte| *byte == b'#').collect();
+        *url = marked.join(&b"%23"[..]);
+    }
+    let query = query.strip_prefix(b"?").unwrap_or(query);
+    if !query.is_empty() && query != b"-" {
+        url.push(b'?');
+        url.extend_from_slice(query);
+    }
 }
 
 /// Can the values of `column` be those of a field? Lists are nothing that it could hold, nor are
@@ -383,6 +413,25 @@ mod tests {
         }
         writer.close().unwrap();
         out
+    }
+
+    #[test]
+    fn queries() {
+        for (url, query, expected) in [
+            ("/a", "x=1", "/a?x=1"),
+            ("/a", "?x=1", "/a?x=1"),
+            ("/a", "", "/a"),
+            ("/a", "-", "/a"),
+            ("/a?y", "x=1", "/a?y"),
+            ("/c#", "x=1", "/c%23?x=1"),
+            ("http://a.test/c#d", "x=1", "http://a.test/c#d"),
+            ("http://a.test/c", "x=1", "http://a.test/c?x=1"),
+            ("", "x=1", ""),
+        ] {
+            let mut found = url.as_bytes().to_vec();
+            super::add_query(&mut found, query.as_bytes());
+            assert_eq!(String::from_utf8_lossy(&found), expected, "{url} {query}");
+        }
     }
 
     fn read(plan: &InputPlan) -> (String, Option<String>, Input) {
