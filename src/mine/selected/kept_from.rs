@@ -97,14 +97,22 @@ impl Selector<'_> {
 }
 
 /// The handlers that have a good part of what a candidate changes, and hardly an agreement: nothing
-/// is known of them.
+/// is known of them. They are no part of what it changes then, so that a large one does not let a
+/// smaller one pass.
 fn unknown(support: &Support) -> BTreeSet<u32> {
-    let part = (support.fired / 20).max(10);
     let agrees = |handler: &u32| {
         support.by_handler.get(handler).is_some_and(|trials| trials.good >= AGREEMENTS_MIN)
     };
-    let large = support.fired_by_handler.iter().filter(|(_, fired)| **fired >= part);
-    large.map(|(handler, _)| *handler).filter(|handler| !agrees(handler)).collect()
+    let silent = support.fired_by_handler.iter().filter(|(handler, _)| !agrees(handler));
+    let mut silent: Vec<(u64, u32)> = silent.map(|(handler, fired)| (*fired, *handler)).collect();
+    silent.sort_unstable();
+    let (mut unknown, mut fired) = (BTreeSet::new(), support.fired);
+    while let Some((here, handler)) = silent.pop().filter(|(here, _)| *here >= (fired / 20).max(10))
+    {
+        unknown.insert(handler);
+        fired = fired.saturating_sub(here);
+    }
+    unknown
 }
 
 #[cfg(test)]
@@ -128,6 +136,8 @@ mod tests {
         assert_eq!(seen(&[(100, 50), (10, 3), (10, 4)]), [1]);
         assert_eq!(seen(&[(100, 50), (9, 0)]), [0; 0], "fewer than ten URLs");
         assert_eq!(seen(&[(9000, 50), (400, 0), (500, 0)]), [2], "less than a twentieth");
+        assert_eq!(seen(&[(200, 50), (20, 0)]), [1]);
+        assert_eq!(seen(&[(200, 50), (20, 0), (400, 0)]), [1, 2], "a large one beside it");
     }
 
     /// What the candidate that drops `name` is kept from, after one validation.
