@@ -415,3 +415,36 @@ fn values_in_a_list_may_have_blanks_around_them() {
     dir.run_args(&["canon", "--status", "200, 404", "m.log"]).gives("/a\n");
     dir.run_args(&["--only", "www, shceme", "in.txt"]).fails("no rule \"shceme\"");
 }
+
+/// What would go wrong in silence, or in the next run alone.
+#[test]
+fn slips_are_told_at_once() {
+    let dir = Dir::new();
+    dir.put("list", "http://a.test/b\n");
+    std::fs::create_dir(dir.path("all")).unwrap();
+    dir.put("all/list", "http://a.test/b\n");
+    // The next run would read what the first has written.
+    let words = "all/x.seen: expected a file outside of the folders that are read, found it in all";
+    dir.run("-r all --seen all/x.seen -o out").fails(words);
+    dir.run("-q -r all --seen x.seen").gives("http://a.test/b\n");
+    dir.run("-q all/list --seen all/x.seen").gives("http://a.test/b\n");
+    // Paths are no URLs of a host.
+    dir.put("log", "h - - [10/Oct/2026:13:55:36 -0700] \"GET /b HTTP/1.0\" 200 1\n".repeat(3));
+    let words = "--not-in: its records name no host, so nothing is left out; --base-url";
+    dir.run("list --not-in log").says(words);
+    let run = dir.run("list --not-in log --base-url http://a.test");
+    assert!(!run.words().contains("nothing is left out"), "{}", run.told());
+    // Editors of Windows write a mark.
+    dir.put("files", "\u{feff}list\r\n");
+    dir.run("-q --files-from files").gives("http://a.test/b\n");
+    dir.run("report list -o out.HTML").says("out.HTML: written as text; --to html writes");
+    for named in ["-o out.html --to html", "-o out.txt", "-o out.html -q"] {
+        let run = dir.run(&format!("report list {named}")).exits(0);
+        assert!(!run.words().contains("what its name says"), "{named}");
+    }
+    // A format that is told says nothing of URLs, and few records may say enough.
+    let none = |count: usize| "{\"url\":\"x y\"}\n".repeat(count);
+    dir.feed("-f jsonl", none(5).as_bytes()).says("5 of 5 records are not URLs");
+    dir.feed("-f jsonl", none(4).as_bytes()).quiet();
+    dir.run("-j abc list").fails("expected a whole number, such as 8");
+}
