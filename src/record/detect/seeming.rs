@@ -19,6 +19,10 @@ const SHARE_MIN_PERCENT: usize = 90;
 /// What may part the cells of a table.
 const DELIMITERS: [u8; 5] = [b',', b';', b'\t', b'|', b' '];
 
+/// The statuses that most answers have.
+const EVERYDAY_STATUSES: [&str; 11] =
+    ["200", "204", "206", "301", "302", "304", "307", "308", "403", "404", "500"];
+
 /// How many places in JSON lines are told at most.
 const PLACES_MAX: usize = 3;
 
@@ -86,7 +90,8 @@ fn of_table(lines: &[&[u8]]) -> Option<Seeming> {
     // `/art,12` and `/@48.1,11.5,15z` are ends of paths, and what begins with a bracket is JSON.
     let is_row = |line: &&&[u8]| match delimiter {
         b' ' | b'|' => true,
-        _ => !line.starts_with(b"[") && !ends_in_numbers(line, delimiter),
+        _ if line.starts_with(b"[") => false,
+        _ => ends_in_status(line, delimiter) || !ends_in_numbers(line, delimiter),
     };
     if !has_several_urls && !has_header && 2 * lines.iter().filter(is_row).count() <= lines.len() {
         return None;
@@ -153,6 +158,13 @@ fn ends_in_numbers(line: &[u8], delimiter: u8) -> bool {
         digits.first().is_some_and(u8::is_ascii_digit) && !cell.contains(&b' ')
     };
     line.split(|byte| *byte == delimiter).skip(1).all(is_number)
+}
+
+/// Is what is behind the last `delimiter` of `line` a status that servers give every day? Ends of
+/// paths are numbers of all sizes.
+fn ends_in_status(line: &[u8], delimiter: u8) -> bool {
+    let last = line.rsplit(|byte| *byte == delimiter).next().unwrap_or_default();
+    EVERYDAY_STATUSES.iter().any(|status| status.as_bytes() == last)
 }
 
 fn without_quotes(cell: &[u8]) -> &[u8] {
@@ -323,6 +335,9 @@ mod tests {
         for (first, line, count, expected) in [
             ("", "https://a.test/1,200,Title", 20, Some((',', ""))),
             ("", "https://a.test/1;Title", 20, Some((';', ""))),
+            ("", "https://a.test/x,200", 20, Some((',', ""))),
+            ("", "https://a.test/x;404", 20, Some((';', ""))),
+            ("", "https://a.test/x,201", 20, None),
             ("", "www.a.test/p,Start", 20, Some((',', ""))),
             ("", "www.a.test/p,Start", 9, None),
             ("Seite,Aufrufe", "www.a.test/p,20", 2, Some((',', columns))),
