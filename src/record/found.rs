@@ -131,6 +131,8 @@ pub enum Escapes {
     Backslash,
     /// The escapes of JSON strings (RFC 8259 section 7).
     Json,
+    /// The escapes of HAProxy: `#` and two hex digits.
+    Hash,
     /// Two quotes for one, as in CSV (RFC 4180).
     Quotes,
     /// The escapes of CloudFront in user agents: percent and two hex digits, the percent sign

@@ -95,6 +95,20 @@ def squid(path):
         yield "" if method == "CONNECT" or url.startswith("error:") else url
 
 
+def haproxy(path):
+    """By the manual's list of fields; the first captured header is the host."""
+    request = re.compile(r' \S+:\d+ \[[^]]+\] (\S+) \S+/\S+ [-+/\d]+ -?\d+ .* \{([^|}]*)[^}]*\} \{.*\} "([^"]*)"$')
+    for line in texts_of(path):
+        found = request.search(line)
+        target = found and found[3].split()[1:2]
+        if not target:
+            yield ""
+            continue
+        url = re.sub(rb"#(..)", lambda escape: bytes([int(escape[1], 16)]), target[0].encode()).decode()
+        scheme = "https" if found[1].endswith("~") else "http"
+        yield url if "://" in url else f"{scheme}://{found[2]}{url}"
+
+
 def alb(path):
     for line in texts_of(path):
         request = re.search(r'"((?:[^"\\]|\\.)*)"', line)[1]

@@ -100,6 +100,7 @@ def formats(readers):
         ("vhost.log", readers.vhost, []),
         ("access.log", readers.access, []),
         ("squid.log", readers.squid, []),
+        ("haproxy.log", readers.haproxy, []),
         ("alb.log", readers.alb, []),
         ("elb.log", readers.alb, []),
         ("w3c.log", readers.w3c, []),

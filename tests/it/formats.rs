@@ -29,6 +29,7 @@ const SAMPLES: [(&str, &str); SAMPLE_COUNT] = [
     ("combined.log", "combined"),
     ("crawl.log", "crawllog"),
     ("elb.log", "elb"),
+    ("haproxy.log", "haproxy"),
     ("index.parquet", "parquet"),
     ("kasztp.txt.zst", "lines"),
     ("messy.txt", "lines"),
@@ -44,7 +45,7 @@ const SAMPLES: [(&str, &str); SAMPLE_COUNT] = [
     ("vhost.log", "vhost"),
     ("w3c.log", "w3c"),
 ];
-const SAMPLE_COUNT: usize = 27;
+const SAMPLE_COUNT: usize = 28;
 
 /// Returns the samples that this build can read.
 fn readable() -> impl Iterator<Item = (&'static str, &'static str)> {

@@ -12,11 +12,12 @@ impl Escapes {
     /// - Failure: none. What is no escape stays as it is. A `\u` of JSON that is half of a pair of
     ///   surrogates becomes U+FFFD.
     /// - Source: Apache `ap_escape_logitem` and nginx `log_format escape=default`; RFC 8259 section
-    ///   7; RFC 4180 section 2; see [`Escapes`].
+    ///   7; RFC 4180 section 2; HAProxy `lf_encode_chunk`; see [`Escapes`].
     pub fn undo<'a>(self, text: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
         let sign = match self {
             Escapes::None => return text,
             Escapes::Backslash | Escapes::Json => b'\\',
+            Escapes::Hash => b'#',
             Escapes::Quotes => b'"',
             Escapes::PercentText | Escapes::PercentSign => b'%',
         };
@@ -30,6 +31,7 @@ impl Escapes {
                 Escapes::None => 0,
                 Escapes::Backslash => backslash(rest, buffer),
                 Escapes::Json => json(rest, buffer),
+                Escapes::Hash => hash(rest, buffer),
                 Escapes::Quotes => quotes(rest, buffer),
                 Escapes::PercentText => percent(rest, buffer),
                 Escapes::PercentSign => percent_sign(rest, buffer),
@@ -126,6 +128,16 @@ fn percent(text: &[u8], out: &mut Vec<u8>) -> usize {
     taken
 }
 
+/// `#23`.
+fn hash(text: &[u8], out: &mut Vec<u8>) -> usize {
+    let byte = match text {
+        [_, high, low, ..] => hex::pair(*high, *low),
+        _ => None,
+    };
+    out.push(byte.unwrap_or(b'#'));
+    if byte.is_some() { 3 } else { 1 }
+}
+
 /// `%25` before two hex digits, which then are an escape of the URL itself.
 fn percent_sign(text: &[u8], out: &mut Vec<u8>) -> usize {
     let taken = match text {
@@ -200,6 +212,20 @@ mod tests {
     }
 
     #[test]
+    fn hashes() {
+        check(
+            Escapes::Hash,
+            &[
+                (b"/a?q=#22b#22", b"/a?q=\"b\""),
+                (b"/#C3#A9#23top", b"/\xc3\xa9#top"),
+                (b"/#2323", b"/#23"),
+                (b"/a#zz#2", b"/a#zz#2"),
+                (b"#", b"#"),
+            ],
+        );
+    }
+
+    #[test]
     fn percent_signs() {
         check(
             Escapes::PercentText,
@@ -230,9 +256,10 @@ mod tests {
     }
 
     /// Every way of escaping.
-    const ALL: [Escapes; 5] = [
+    const ALL: [Escapes; 6] = [
         Escapes::Backslash,
         Escapes::Json,
+        Escapes::Hash,
         Escapes::Quotes,
         Escapes::PercentText,
         Escapes::PercentSign,
@@ -250,7 +277,7 @@ mod tests {
     #[test]
     fn any_bytes_are_answered() {
         for escapes in ALL {
-            let signs = br#"\"%ux2d8c0"#;
+            let signs = br##"\"%#ux2d8c0"##;
             for number in 0..signs.len().pow(5) {
                 let text: Vec<u8> =
                     (0..5).map(|at| signs[number / signs.len().pow(at) % signs.len()]).collect();

@@ -1,19 +1,19 @@
-//! Whether a column of an access log names hosts.
+//! Whether a column of a log names hosts.
 
-use crate::record::fields::cut::{host_value, is_number};
+use super::cut::{host_value, is_number};
 
 /// What the texts of a column say of hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct HostShare {
+pub(crate) struct HostShare {
     /// Half of them say something, and nine tenths of those may be hosts, with or without a port;
     /// one at least is sure to be.
-    pub(super) is_host: bool,
+    pub(crate) is_host: bool,
     /// There is a name with a dot among them, not addresses alone.
-    pub(super) has_names: bool,
+    pub(crate) has_names: bool,
     /// There is such a name among them, or any word with a port.
-    pub(super) has_labels: bool,
+    pub(crate) has_labels: bool,
     /// Nine tenths have a port.
-    pub(super) has_port: bool,
+    pub(crate) has_port: bool,
 }
 
 /// What one text may be.
@@ -35,7 +35,7 @@ enum Kind {
 }
 
 impl HostShare {
-    pub(super) fn of<'a>(texts: impl Iterator<Item = &'a [u8]>) -> HostShare {
+    pub(crate) fn of<'a>(texts: impl Iterator<Item = &'a [u8]>) -> HostShare {
         let (mut all, mut said, mut hosts, mut ports) = (0, 0, 0, 0);
         let (mut has_names, mut has_addresses, mut has_words) = (false, false, false);
         for text in texts {

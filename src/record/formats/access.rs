@@ -13,24 +13,19 @@
 //! Guard: `tests::reads_what_was_written`, and the twin of `cut.rs`.
 
 mod common_line;
-mod hosts;
 mod infer;
 
 use std::sync::Arc;
 
-use memchr::memchr;
-
 pub(crate) use common_line::CommonLine;
 pub(crate) use infer::{recognize, recognize_clf, recognize_combined, recognize_vhost};
 
+use crate::record::fields::bracketed_time::BracketedTime;
 use crate::record::fields::cut::{Cut, host_value, value};
 use crate::record::fields::request;
 use crate::record::found::{Escapes, Found, Parsed};
 use crate::record::line_format::LineFormat;
 use crate::reject::Reject;
-
-/// Longest text of a time in bytes. Reason: twice that of the longest spelling in use.
-const TIME_BYTES_MAX: usize = 64;
 
 /// An access log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,10 +97,10 @@ impl Access {
     /// Finds the parts of `line`; `None` if it does not have the shape.
     #[inline]
     fn find<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Option<Parsed> {
-        let time = Time::find(line)?;
-        let head = line[..time.start - 1].strip_suffix(b" ").unwrap_or_default();
+        let time = BracketedTime::find(line)?;
+        let head = time.before.strip_suffix(b" ").unwrap_or_default();
         let mut request = &b""[..];
-        let mut cut = Cut::new(time.rest);
+        let mut cut = Cut::new(time.behind);
         found.fields.time = time.text;
         found.host = self.host_of(head)?;
         for column in &self.columns {
@@ -199,38 +194,6 @@ impl LineFormat for Access {
 
     fn common_line(&self) -> Option<CommonLine> {
         self.common_line
-    }
-}
-
-/// Where the time of a line is, in brackets.
-struct Time<'a> {
-    /// Where its text starts, behind the bracket.
-    start: usize,
-    text: &'a [u8],
-    /// What follows the bracket and a blank.
-    rest: &'a [u8],
-}
-
-impl Time<'_> {
-    /// The first brackets between blanks that hold something like a time. A user name in front of
-    /// it may have brackets, too.
-    #[inline]
-    fn find(line: &[u8]) -> Option<Time<'_>> {
-        let mut start = 0;
-        loop {
-            start += memchr(b'[', &line[start..])? + 1;
-            let rest = &line[start..];
-            // The spelling of CLF has 26 bytes.
-            let end = match rest.get(26) {
-                Some(b']') if rest[2] == b'/' => 26,
-                _ => memchr(b']', &rest[..rest.len().min(TIME_BYTES_MAX)]).unwrap_or(0),
-            };
-            let is_parted = start == 1 || line[start - 2] == b' ';
-            let is_time = end >= 10 && rest[0].is_ascii_digit();
-            if is_parted && is_time && rest.get(end + 1) == Some(&b' ') {
-                return Some(Time { start, text: &rest[..end], rest: &rest[end + 2..] });
-            }
-        }
     }
 }
 

@@ -13,6 +13,7 @@ pub(crate) mod csv;
 mod extended;
 mod field_map;
 pub(super) mod first_row;
+pub(crate) mod haproxy;
 pub(crate) mod json;
 mod lines;
 pub(crate) mod log_format;
@@ -63,6 +64,12 @@ pub const ALL: &[KnownFormat] = &[
         about: "native access log of Squid",
         recognize: squid::recognize,
         plain: Some(|| Arc::new(squid::Squid)),
+    },
+    KnownFormat {
+        name: "haproxy",
+        about: "HTTP log of HAProxy",
+        recognize: haproxy::recognize,
+        plain: Some(|| Arc::new(haproxy::Haproxy::default())),
     },
     KnownFormat {
         name: "access",

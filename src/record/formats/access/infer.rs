@@ -2,9 +2,10 @@
 //!
 //! A column is what nine tenths of the lines say it is. What is nothing known is skipped.
 
-use super::hosts::HostShare;
-use super::{Access, Arc, CLF, COMBINED, Column, Time, value};
+use super::{Access, Arc, CLF, COMBINED, Column, value};
+use crate::record::fields::bracketed_time::BracketedTime;
 use crate::record::fields::cut::{Cut, is_status};
+use crate::record::fields::hosts::HostShare;
 use crate::record::fields::request;
 use crate::record::line_format::LineFormat;
 use crate::reject::Reject;
@@ -87,10 +88,10 @@ impl<'a> Sample<'a> {
     fn read(lines: &[&'a [u8]]) -> Sample<'a> {
         let mut sample = Sample { heads: Vec::new(), tails: Vec::new() };
         for line in lines {
-            let Some(time) = Time::find(line) else { continue };
-            let head = line[..time.start - 1].trim_ascii();
+            let Some(time) = BracketedTime::find(line) else { continue };
+            let head = time.before.trim_ascii();
             let words = head.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
-            let mut cut = Cut::new(time.rest);
+            let mut cut = Cut::new(time.behind);
             let fields = std::iter::from_fn(|| {
                 let first = *cut.rest().first()?;
                 cut.field().map(|text| Field { first, text })
