@@ -35,7 +35,7 @@ impl Cdxj {
             ("/redirect", Part::Field(Field::Redirect)),
         ];
         let places = places.map(|(pointer, part)| (pointer.to_string(), part));
-        Cdxj(Json::of_places("cdxj", &places, String::new()))
+        Cdxj(Json::of_places("cdxj", places.to_vec()))
     }
 }
 

@@ -33,8 +33,13 @@ use crate::reject::Reject;
 pub(crate) struct Json {
     name: &'static str,
     places: Places,
-    /// What each place is about, and how good it is: the less the better.
+    /// The places as pointers, of one part the best first.
+    pointers: Vec<String>,
+    /// What each place is about.
     parts: Vec<Part>,
+    /// How many places the user has told; they come first.
+    told_places: usize,
+    /// Which places the first lines have, for people.
     description: String,
     /// Has the user told where the URL is?
     is_url_told: bool,
@@ -75,6 +80,19 @@ impl Part {
         self == Part::Field(Field::Time)
     }
 
+    /// What it is called for people; all that a URL may come from has one name.
+    fn name(self) -> &'static str {
+        match self {
+            Part::Target | Part::RequestLine | Part::Path | Part::Link => Field::Url.name(),
+            Part::Query | Part::Words => Field::Query.name(),
+            Part::Scheme | Part::Tls => "scheme",
+            Part::Port => "port",
+            Part::Day => Field::Date.name(),
+            Part::Message => "message",
+            Part::Field(field) => field.name(),
+        }
+    }
+
     /// A number for each part.
     fn slot(self) -> usize {
         match self {
@@ -96,6 +114,25 @@ impl Part {
 
 const SLOTS: usize = 11 + Field::ALL.len();
 
+/// What is at the places of one object.
+#[derive(Debug)]
+struct Gathered<'a> {
+    /// The value of each part, from the best place that has one.
+    values: [&'a [u8]; SLOTS],
+    /// That place, by its number.
+    places: [u16; SLOTS],
+    has_escapes: bool,
+    is_empty_request: bool,
+    /// Is there a query, be it an empty one?
+    has_query: bool,
+}
+
+impl<'a> Gathered<'a> {
+    fn value(&self, part: Part) -> &'a [u8] {
+        self.values[part.slot()]
+    }
+}
+
 impl Json {
     /// Lines with the usual places.
     pub(crate) fn usual(name: &'static str) -> Json {
@@ -110,7 +147,6 @@ impl Json {
     /// Failure: a configuration error for a pointer with too many parts.
     pub(crate) fn with_fields(fields: &FieldMap) -> Result<Json> {
         let mut places: Vec<(String, Part)> = Vec::new();
-        let mut description = String::new();
         for (field, place) in fields.places() {
             let part = match field {
                 Field::Url => Part::Target,
@@ -128,10 +164,9 @@ impl Json {
                     field.name()
                 )));
             }
-            let gap = if description.is_empty() { "" } else { ", " };
-            description = format!("{description}{gap}{} {pointer}", field.name());
             places.push((pointer, part));
         }
+        let told_places = places.len();
         let is_told = |part: Part| match part {
             Part::Field(field) => fields.place(field).is_some(),
             Part::Scheme | Part::Port | Part::Tls => false,
@@ -147,41 +182,101 @@ impl Json {
         }
         let [is_url_told, is_query_told] =
             [Field::Url, Field::Query].map(|field| fields.place(field).is_some());
-        let json = Json::of_places("jsonl", &places, description);
-        Ok(Json { is_url_told, is_query_told, ..json })
+        let json = Json::of_places("jsonl", places);
+        Ok(Json { told_places, is_url_told, is_query_told, ..json })
     }
 
     /// Lines with these pointers, of one part the best first.
-    pub(super) fn of_places(
-        name: &'static str,
-        places: &[(String, Part)],
-        description: String,
-    ) -> Json {
-        let tokens: Vec<Vec<Vec<u8>>> = places
+    pub(super) fn of_places(name: &'static str, places: Vec<(String, Part)>) -> Json {
+        let (pointers, parts): (Vec<String>, Vec<Part>) = places.into_iter().unzip();
+        let tokens: Vec<Vec<Vec<u8>>> = pointers
             .iter()
-            .map(|(pointer, _)| {
+            .map(|pointer| {
                 let names = pointer.split('/').skip(1);
                 names.map(|name| name.replace("~1", "/").replace("~0", "~").into()).collect()
             })
             .collect();
         let paths = tokens.iter().map(|path| path.iter().map(|name| &name[..]).collect());
-        let parts = places.iter().map(|(_, part)| *part).collect();
-        let [is_url_told, is_query_told] = [false; 2];
-        Json { name, places: Places::new(paths), parts, description, is_url_told, is_query_told }
+        Json {
+            name,
+            places: Places::new(paths),
+            pointers,
+            parts,
+            told_places: 0,
+            description: String::new(),
+            is_url_told: false,
+            is_query_told: false,
+        }
+    }
+
+    /// This format, described by the places that the user has told, and those that `lines`, the
+    /// first of a file, have.
+    pub(super) fn described_by(mut self, lines: &[&[u8]]) -> Json {
+        let mut uses = vec![0; self.pointers.len()];
+        uses[..self.told_places].fill(1);
+        for line in lines.iter().filter(|line| !is_origin(line)) {
+            let Some(gathered) = self.gather(line) else { continue };
+            let mut found = Found::default();
+            if self.finish(&gathered, &mut found) != Parsed::Record {
+                continue;
+            }
+            let target = found.target.as_ptr();
+            for (value, place) in gathered.values.iter().zip(gathered.places) {
+                let Some(part) = self.parts.get(usize::from(place)) else { continue };
+                if part.name() != Field::Url.name() || value.as_ptr_range().contains(&target) {
+                    uses[usize::from(place)] += 1;
+                }
+            }
+        }
+        // Of several places with the same name the one that most lines have, of these the best.
+        let mut shown: Vec<(&str, usize)> = Vec::new();
+        for (place, part) in self.parts.iter().enumerate().filter(|(place, _)| uses[*place] > 0) {
+            match shown.iter_mut().find(|(name, _)| *name == part.name()) {
+                Some((_, best)) if uses[*best] < uses[place] => *best = place,
+                Some(_) => {}
+                None => shown.push((part.name(), place)),
+            }
+        }
+        let shown = shown.into_iter().map(|(name, at)| format!("{name} {}", self.pointers[at]));
+        self.description = shown.collect::<Vec<_>>().join(", ");
+        self
     }
 
     /// Finds the parts of the record in the object `text`.
     #[inline]
     pub(super) fn parse_object<'a>(&self, text: &'a [u8], found: &mut Found<'a>) -> Parsed {
-        let mut values: [&[u8]; SLOTS] = [b""; SLOTS];
-        let mut best = [u16::MAX; SLOTS];
-        let (mut has_escapes, mut is_empty_request, mut has_query) = (false, false, false);
+        let Some(gathered) = self.gather(text) else { return Parsed::Reject(Reject::Format) };
+        if gathered.has_escapes {
+            found.escapes = Escapes::Json;
+            found.fields.escapes = Escapes::Json;
+        }
+        for field in Field::ALL {
+            field.put(gathered.value(Part::Field(field)), found);
+        }
+        match self.finish(&gathered, found) {
+            Parsed::Reject(Reject::NoUrl) if gathered.is_empty_request => {
+                Parsed::Reject(Reject::NoRequest)
+            }
+            parsed => parsed,
+        }
+    }
+
+    /// Gathers what is at the places of the object `text`; `None` if that is no JSON.
+    #[inline]
+    fn gather<'a>(&self, text: &'a [u8]) -> Option<Gathered<'a>> {
+        let mut gathered = Gathered {
+            values: [b""; SLOTS],
+            places: [u16::MAX; SLOTS],
+            has_escapes: false,
+            is_empty_request: false,
+            has_query: false,
+        };
         let is_json = scan(text, &self.places, |number, value| {
             let part = self.parts[usize::from(number)];
-            has_query |= matches!(part, Part::Query | Part::Words);
+            gathered.has_query |= matches!(part, Part::Query | Part::Words);
             let (value, is_escaped) = match value {
                 Value::Text(b"-" | b"", _) => {
-                    is_empty_request |= part == Part::RequestLine;
+                    gathered.is_empty_request |= part == Part::RequestLine;
                     return;
                 }
                 Value::Text(text, _) if part.is_time() && is_duration(text) => return,
@@ -195,38 +290,19 @@ impl Json {
                 Value::Object => return,
             };
             let slot = part.slot();
-            if number <= best[slot] {
-                best[slot] = number;
-                values[slot] = value;
-                has_escapes |= is_escaped;
+            if number <= gathered.places[slot] {
+                gathered.places[slot] = number;
+                gathered.values[slot] = value;
+                gathered.has_escapes |= is_escaped;
             }
         });
-        if !is_json {
-            return Parsed::Reject(Reject::Format);
-        }
-        if has_escapes {
-            found.escapes = Escapes::Json;
-            found.fields.escapes = Escapes::Json;
-        }
-        for field in Field::ALL {
-            field.put(values[Part::Field(field).slot()], found);
-        }
-        match self.finish(&values, has_query, found) {
-            Parsed::Reject(Reject::NoUrl) if is_empty_request => Parsed::Reject(Reject::NoRequest),
-            parsed => parsed,
-        }
+        is_json.then_some(gathered)
     }
 
-    /// Puts what follows from all values together into `found`. `has_query`: is there a query, be
-    /// it an empty one?
+    /// Puts what follows from all that was gathered into `found`.
     #[inline]
-    fn finish<'a>(
-        &self,
-        values: &[&'a [u8]; SLOTS],
-        has_query: bool,
-        found: &mut Found<'a>,
-    ) -> Parsed {
-        let value = |part: Part| values[part.slot()];
+    fn finish<'a>(&self, gathered: &Gathered<'a>, found: &mut Found<'a>) -> Parsed {
+        let value = |part: Part| gathered.value(part);
         let (mut line, mut path) = (value(Part::RequestLine), value(Part::Path));
         found.target = value(Part::Target);
         let mut is_path_url = is_url(path);
@@ -266,7 +342,7 @@ impl Json {
             && (!self.is_url_told || found.target.starts_with(b"/"))
             && memchr::memchr2(b'?', b'#', found.target).is_none();
         // Where no query is named it may be a path as a browser has it, with its fragment.
-        if has_query && (is_apart || self.is_query_told || may_be_apart) {
+        if gathered.has_query && (is_apart || self.is_query_told || may_be_apart) {
             found.add_query(query_of(value(Part::Query), value(Part::Words), found.target));
         }
         found.scheme = match (value(Part::Scheme), value(Part::Tls)) {
@@ -322,7 +398,8 @@ fn is_target(text: &[u8]) -> bool {
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     let json = Json::usual("jsonl");
     let is_own = lines.first().is_some_and(|line| is_origin(line));
-    (is_own || first_object(&json, lines).is_some()).then(|| Arc::new(json) as _)
+    let is_known = is_own || first_object(&json, lines).is_some();
+    is_known.then(|| Arc::new(json.described_by(lines)) as _)
 }
 
 /// Recognizes objects, if the first of them with a URL has an object `request` with a `uri` in it,
@@ -352,7 +429,8 @@ fn recognize_kind(
     scan(object, &places, |number, value| {
         seen |= u8::from(value != Value::Object) << number;
     });
-    (seen.count_ones() as usize == paths.len()).then(|| Arc::new(json) as _)
+    let has_all = seen.count_ones() as usize == paths.len();
+    has_all.then(|| Arc::new(json.described_by(lines)) as _)
 }
 
 /// Returns the first of `lines` that is an object with a URL, or with a request without one.

@@ -212,7 +212,7 @@ pub fn with_fields(
     Ok(match name {
         "csv" => Arc::new(csv::Csv::with_fields(rows, fields)?),
         "tsv" => Arc::new(tsv::Tsv::with_fields(lines, fields)?),
-        _ => Arc::new(json::Json::with_fields(fields)?),
+        _ => Arc::new(json::Json::with_fields(fields)?.described_by(lines)),
     })
 }
 

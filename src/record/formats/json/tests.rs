@@ -192,7 +192,34 @@ fn told_places() {
         assert_eq!(url(&told(text).unwrap(), line), expected, "{text}: {line}");
     }
     assert!(told(&"/a".repeat(17)).unwrap_err().is_config());
-    assert_eq!(told("url=/a/b,size=n").unwrap().describe(), "url /a/b, size /n");
+    assert_eq!(told("url=/a/b,size=n").unwrap().described_by(&[]).describe(), "url /a/b, size /n");
+}
+
+#[test]
+fn places_that_a_file_has() {
+    let json = Json::usual("jsonl");
+    for (lines, expected) in [
+        (&[r#"{"url":"http://a.test/","status":200}"#][..], "url /url, status /status"),
+        // Where the URL comes from, not all places that might have had it.
+        (
+            &[r#"{"request":"GET /a HTTP/1.1","uri":"/i.php","http_host":"h","host":"i"}"#],
+            "url /request, host /host",
+        ),
+        (&[r#"{"uri":"/a","args":"b=1","host":"-","query":"c=2"}"#], "url /uri, query /args"),
+        // What most lines have.
+        (
+            &[r#"{"link":"/a"}"#, r#"{"href":"/b"}"#, r#"{"href":"/c"}"#, r#"{"loc":"-"}"#, "x"],
+            "url /href",
+        ),
+        (&[r#"{"a":1}"#], ""),
+        (&[], ""),
+    ] {
+        let lines: Vec<&[u8]> = lines.iter().map(|line| line.as_bytes()).collect();
+        assert_eq!(json.clone().described_by(&lines).describe(), expected, "{lines:?}");
+    }
+    let told = Json::with_fields(&FieldMap::parse("url=/p,digest=d").unwrap()).unwrap();
+    let lines: [&[u8]; 1] = [br#"{"p":"/a","url":"/b","status":200}"#];
+    assert_eq!(told.described_by(&lines).describe(), "url /p, digest /d, status /status");
 }
 
 #[test]
