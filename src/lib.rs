@@ -1,6 +1,54 @@
 //! Finds the URLs that are the same page spelled differently, in lists too large for other tools.
 //!
-//! The modules in reading order, from the bottom up; `ARCHITECTURE.md` has the map.
+//! # One URL
+//!
+//! A [`Canonicalizer`] gives URLs the one spelling that stands for all equal ones under its
+//! [`Profile`]. All threads may share it. URLs are bytes, and no URL is an error: what does not
+//! parse stays as it is, and says why.
+//!
+//! ```
+//! use undust::{Canonicalizer, Profile, Scratch};
+//!
+//! let pages = Canonicalizer::new(Profile::named("crawl")?);
+//! let url = b"HTTP://Example.COM:80/a/../b?utm_source=x&id=7";
+//! assert_eq!(pages.to_canonical(url), b"http://example.com/b?id=7");
+//!
+//! // Many URLs: memory is used again, and a canonical URL is not copied.
+//! let mut scratch = Scratch::default();
+//! for url in ["http://example.com/?b&a#top", "http://[::1"] {
+//!     let canonical = pages.canonical(url.as_bytes(), &mut scratch);
+//!     println!("{} {:?}", String::from_utf8_lossy(canonical.form), canonical.reject);
+//! }
+//! # Ok::<(), undust::Error>(())
+//! ```
+//!
+//! [`Canonicalizer::trace`] says which rule did what, and [`canonical::Comparer`] by which rules
+//! two URLs are equal.
+//!
+//! # Other rules
+//!
+//! [`Settings`] are what a configuration file and the flags of the program say.
+//!
+//! ```
+//! use undust::{Canonicalizer, Settings};
+//!
+//! let settings = Settings::parse("enable = ['www']\nstrip-params = ['ref', 'promo_*']")?;
+//! let pages = Canonicalizer::new(settings.build()?);
+//! assert_eq!(pages.to_canonical(b"http://www.a.example/?ref=b&id=7"), b"http://a.example/?id=7");
+//! # Ok::<(), undust::Error>(())
+//! ```
+//!
+//! # Whole lists, logs and indexes
+//!
+//! A job of [`pipeline`] reads any number of files in any format that [`record`] knows, on all
+//! processors and within the memory it is given: [`pipeline::dedup`], [`pipeline::survey`]
+//! (reports) and [`pipeline::learn`] (rules of single sites) are what the program runs.
+//!
+//! # What is stable
+//!
+//! [`canonical`], [`record`], [`input`], [`pipeline`], [`report`], and the names at the top. The
+//! other modules are public for the benchmarks and tests of this crate. They are listed in reading
+//! order, from the bottom up; `ARCHITECTURE.md` has the map.
 
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("undust is for 64-bit machines: sizes and positions of what is read are `usize`");
@@ -31,7 +79,7 @@ pub mod pipeline;
 #[cfg(feature = "cli")]
 pub mod cli;
 
-pub use canonical::{Canonicalizer, Profile, RuleId, RuleSet};
+pub use canonical::{Canonical, Canonicalizer, Profile, RuleId, RuleSet, Scratch, Settings};
 pub use error::{Error, Result};
 pub use fingerprint::{Fingerprint, FingerprintKey};
 pub use reject::Reject;

@@ -96,6 +96,12 @@ impl Canonicalizer {
         self.canonical_of(answer, given, &mut scratch.out)
     }
 
+    /// Returns the canonical form of `given`, as [`canonical`](Self::canonical) does, for callers
+    /// with few URLs: it takes new memory for each.
+    pub fn to_canonical(&self, given: &[u8]) -> Vec<u8> {
+        self.canonical(given, &mut Scratch::default()).form.to_vec()
+    }
+
     /// Gives the lines of `text` their canonical forms.
     pub fn lines_of<'a>(&'a self, text: &'a [u8], scratch: &'a mut Scratch) -> LinesOf<'a> {
         scratch.fused.clear_marks();
