@@ -72,6 +72,34 @@ fn the_table_of_formats_has_all_names() {
     }
 }
 
+/// Numbers and classes of rules are those that `rules list` tells, and each is marked in the first
+/// profile that has it.
+#[test]
+fn the_table_of_rules_is_that_of_the_program() {
+    let page = fs::read_to_string(root().join("README.md")).unwrap();
+    let rows: Vec<Vec<&str>> = page
+        .lines()
+        .map(|line| line.split('|').map(str::trim).collect::<Vec<&str>>())
+        .filter(|cells| cells.len() == 10 && cells[1].starts_with('`'))
+        .collect();
+    let told = Dir::new().run("rules list").quiet().out();
+    let rules: Vec<Vec<&str>> = told
+        .lines()
+        .map(|line| line.trim_start_matches([' ', '*']).split_whitespace().collect::<Vec<&str>>())
+        .filter(|words| words.get(2).is_some_and(|class| class.len() == 1))
+        .collect();
+    assert!(rules.len() > 15, "{told}");
+    assert_eq!(rows.len(), rules.len());
+    for (row, rule) in rows.iter().zip(&rules) {
+        assert_eq!([row[1].trim_matches('`'), row[2], row[3]], [rule[0], rule[1], rule[2]]);
+        let profiles = ["whatwg", "rfc3986", "crawl", "aggressive"];
+        match profiles.iter().position(|profile| *profile == rule[3]) {
+            Some(profile) => assert!(!row[4 + profile].is_empty(), "{rule:?}: {row:?}"),
+            None => assert!(row[4..8].iter().all(|mark| mark.is_empty()), "{rule:?}: {row:?}"),
+        }
+    }
+}
+
 #[test]
 fn the_page_of_settings_has_all_keys() {
     let page = fs::read_to_string(root().join("docs/config.md")).unwrap();
