@@ -4,7 +4,7 @@ CARGO ?= cargo
 export RUST_BACKTRACE ?= 0
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: all check test differential browser python wheel docs fmt bench peers fuzz aarch64
+.PHONY: all check test differential browser python wheel docs fmt bench peers fuzz aarch64 msrv deny
 
 all: check test
 
@@ -17,9 +17,11 @@ check:
 	cd python && CARGO_TARGET_DIR=$(abspath $(TARGET))/python $(CARGO) clippy --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps
 
-## All tests, with the feature parquet, the readers by other hands, a browser, the wheel and Spark.
+## All tests, with the feature parquet (and what is said without it), the readers by other hands, a browser, the wheel
+## and Spark.
 test:
 	$(CARGO) test --locked --features parquet
+	$(CARGO) test --locked --test it parquet
 	$(MAKE) differential
 	$(MAKE) browser
 	$(MAKE) python
@@ -88,4 +90,24 @@ aarch64: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER = qemu-aarch64-sta
 aarch64: export CC_aarch64_unknown_linux_gnu = aarch64-linux-gnu-gcc
 aarch64:
 	$(CARGO) clippy --locked --target aarch64-unknown-linux-gnu --all-targets -- -D warnings
-	$(CARGO) test --locked --target aarch64-unknown-linux-gnu --lib -- --skip input::sigbus::
+	$(CARGO) test --locked --target aarch64-unknown-linux-gnu --lib -- --skip disk::sigbus::
+
+## Does it build with the oldest Rust that Cargo.toml names? Needs rustup, and a network for the first run.
+msrv: OLDEST = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+msrv:
+	rustup toolchain install --profile minimal $(OLDEST)
+	$(CARGO) +$(OLDEST) check --locked --all-targets --features parquet
+
+## Licenses, sources and advisories of the dependencies, by deny.toml. Needs cargo-deny and a network.
+deny:
+	$(CARGO) deny --locked check
+
+## Does it build with the oldest Rust that Cargo.toml names? Needs rustup, and a network for the first run.
+msrv: OLDEST = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+msrv:
+	rustup toolchain install --profile minimal $(OLDEST)
+	$(CARGO) +$(OLDEST) check --locked --all-targets --features parquet
+
+## Licenses, sources and advisories of the dependencies, by deny.toml. Needs cargo-deny and a network.
+deny:
+	$(CARGO) deny --locked check
