@@ -236,6 +236,13 @@ fn doubt_seeming(file: &InputFile, seeming: &Seeming) -> bool {
             "{taken} its first lines are JSON behind other words; take those away: sed 's/^[^{{]*//' FILE | \
              undust"
         )),
+        Seeming::JsonOverLines => say(format_args!(
+            "{taken} it has JSON over several lines; put each object on a line: jq -c . FILE | undust"
+        )),
+        Seeming::Colored => say(format_args!(
+            "{taken} its lines have codes for colors; have them written without, or take them away: sed \
+             's/\\x1b\\[[0-9;]*m//g' FILE | undust"
+        )),
         Seeming::JsonDocument => say(format_args!(
             "{taken} it is a JSON document with URLs in it; take these out: jq -r '.. | strings | \
              select(test(\"^https?://\"))' FILE | undust"

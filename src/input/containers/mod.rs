@@ -103,10 +103,21 @@ impl Container {
             _ => match root_of(head) {
                 Some(b"urlset" | b"sitemapindex") => Ok(Some(Container::Sitemap)),
                 Some(b"rss" | b"feed" | b"RDF") => Err(not_a_sitemap("a feed (RSS or Atom)")),
+                None if has_old_line_ends(head) => Err(Error::input(
+                    "expected lines that end with a newline (0a), found carriage returns alone (0d), as old \
+                     spreadsheets for Macs write them; convert them first, as in `tr '\\r' '\\n' < FILE | undust`",
+                )),
                 _ => Ok(None),
             },
         }
     }
+}
+
+/// Do carriage returns alone part the lines of `head`? There is text behind one of them then.
+fn has_old_line_ends(head: &[u8]) -> bool {
+    let is_other = |byte: &u8| matches!(byte, b'\n' | 0);
+    let (without_last, _) = head.split_at(head.len().saturating_sub(1));
+    memchr::memchr(b'\r', without_last).is_some() && !head.iter().any(is_other)
 }
 
 fn not_utf8(encoding: &str) -> Error {
@@ -263,6 +274,17 @@ mod tests {
         for given in [&b"\xff\xfe\0\0h\0\0\0"[..], b"\0\0\xfe\xff\0\0\0h"] {
             let error = Container::sniff(given).unwrap_err().to_string();
             assert!(error.contains("iconv -f UTF-32"), "{error}");
+        }
+    }
+
+    #[test]
+    fn carriage_returns_alone_end_no_lines() {
+        for given in ["http://a.test/\rhttp://b.test/", "url,x\r/a,1\r/b,2\r"] {
+            let error = Container::sniff(given.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains("found carriage returns alone"), "{given:?}: {error}");
+        }
+        for given in ["http://a.test/\r", "a\r\nb", "a\rb\n", "a\rb\0", "\r", "a"] {
+            assert_eq!(Container::sniff(given.as_bytes()).unwrap(), None, "{given:?}");
         }
     }
 

@@ -139,7 +139,8 @@ impl List {
     }
 }
 
-/// Leaves out the checksums that Hadoop and Spark put beside each file, `.NAME.crc` beside `NAME`,
+/// Leaves out the checksums that Hadoop and Spark put beside each file, `.NAME.crc` beside `NAME`;
+/// what those who write Parquet put into its folder, the schema and statistics of all files there;
 /// and results that this program was killed over, or is publishing just now: `.undust-….tmp`.
 fn leave_out_strays(paths: &mut Vec<PathBuf>) {
     let all: HashSet<OsString> =
@@ -147,8 +148,9 @@ fn leave_out_strays(paths: &mut Vec<PathBuf>) {
     paths.retain(|path| {
         let name = path.file_name().map_or(&[][..], OsStr::as_encoded_bytes);
         let of = name.strip_prefix(b".").and_then(|name| name.strip_suffix(b".crc"));
+        let is_metadata = matches!(name, b"_metadata" | b"_common_metadata");
         let is_pending = name.starts_with(b".undust-") && name.ends_with(b".tmp");
-        !is_pending && of.is_none_or(|of| !all.contains(OsStr::from_bytes(of)))
+        !is_metadata && !is_pending && of.is_none_or(|of| !all.contains(OsStr::from_bytes(of)))
     });
 }
 
@@ -305,7 +307,9 @@ mod tests {
     #[test]
     fn checksums_and_pending_results_are_left_out() {
         let folder = tempfile::tempdir().unwrap();
-        for name in [".part-0.crc", "_SUCCESS", ".other.crc", "part-0", ".undust-7-0.tmp"] {
+        for name in
+            [".part-0.crc", "_SUCCESS", ".other.crc", "part-0", ".undust-7-0.tmp", "_metadata"]
+        {
             fs::write(folder.path().join(name), "x").unwrap();
         }
         let plan = InputPlan { recursive: true, ..plan(&[folder.path()]) };

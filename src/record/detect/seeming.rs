@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use memchr::{memchr, memchr_iter, memmem};
 use serde_json::Value;
 
-use crate::record::formats::{cell, first_row};
+use crate::record::formats::{cell, first_row, json};
 
 /// Fewest lines that say something where the first of them is no header.
 const LINES_MIN: usize = 10;
@@ -53,8 +53,12 @@ pub enum Seeming {
     },
     /// A JSON document, with URLs in arrays or over several lines.
     JsonDocument,
+    /// Objects in JSON, each over several lines, that have their URL where it mostly is.
+    JsonOverLines,
     /// JSON lines with other words before each object, such as those of syslog.
     JsonBehindWords,
+    /// A list with codes for the colors of a terminal.
+    Colored,
 }
 
 impl Seeming {
@@ -63,18 +67,32 @@ impl Seeming {
         of_json(lines)
             .or_else(|| of_document(lines))
             .or_else(|| of_words(lines))
+            .or_else(|| of_colors(lines))
             .or_else(|| of_table(lines))
     }
 }
 
 fn of_table(lines: &[&[u8]]) -> Option<Seeming> {
+    // What stands above a table is often told as a comment.
+    let is_part = |line: &&&[u8]| {
+        !line.starts_with(b"#") || line.iter().any(|byte| DELIMITERS[..4].contains(byte))
+    };
+    let lines: &[&[u8]] = &lines.iter().filter(is_part).copied().collect::<Vec<&[u8]>>();
     let parted: Vec<u8> = lines.iter().filter_map(|line| parts_urls(line)).collect();
     let has_several_urls = 2 * parted.len() > lines.len();
     let delimiter = match has_several_urls {
         true => parted[0],
         false => {
-            let known = DELIMITERS.into_iter().take(3).find(|byte| parts_cells(lines, *byte));
-            known.or_else(|| parts_values(lines))?
+            let known: Vec<u8> =
+                DELIMITERS[..4].iter().copied().filter(|byte| parts_cells(lines, *byte)).collect();
+            // The header has it as well; commas may be those of numbers.
+            let count = |line: &[u8], byte: u8| memchr_iter(byte, line).count();
+            let is_even = |byte: &&u8| {
+                let last = lines.last().copied().unwrap_or_default();
+                count(lines[0], **byte) == count(last, **byte)
+            };
+            let best = known.iter().find(is_even).or(known.first());
+            best.copied().or_else(|| parts_values(lines))?
         }
     };
     let cells = |line: &[u8]| -> Vec<Vec<u8>> {
@@ -118,7 +136,7 @@ fn parts_cells(lines: &[&[u8]], delimiter: u8) -> bool {
     let cells = lines.last().map_or(0, |line| count(line));
     let ends_as_row = |line: &[u8]| {
         let last = line.rsplit(|byte| *byte == delimiter).next().unwrap_or_default();
-        !last.iter().any(|byte| b"/.?=&%#".contains(byte))
+        cell::is_figure(without_quotes(last)) || !last.iter().any(|byte| b"/.?=&%#".contains(byte))
     };
     let rows = lines.iter().filter(|line| count(line) == cells && ends_as_row(line)).count();
     let is_outside = |line: &&[u8]| {
@@ -217,7 +235,8 @@ fn of_json(lines: &[&[u8]]) -> Option<Seeming> {
     let mut places: Vec<(String, usize)> = places.into_iter().collect();
     places.retain(|(place, count)| 2 * count > objects.len() && !place.contains(','));
     places.sort_by_key(|(place, count)| (!is_named_as_url(place), std::cmp::Reverse(*count)));
-    if places.is_empty() && in_arrays > 0 {
+    // Of one object alone the URLs of its arrays are the ones, not those of its settings.
+    if in_arrays > 0 && (places.is_empty() || lines.len() == 1) {
         return Some(Seeming::JsonDocument);
     }
     Some(Seeming::Json(places.into_iter().take(PLACES_MAX).map(|(place, _)| place).collect()))
@@ -229,7 +248,24 @@ fn of_document(lines: &[&[u8]]) -> Option<Seeming> {
     let has_urls = || lines.iter().any(|line| memmem::find(line, b"\"http").is_some());
     let opens = matches!(first.first(), Some(b'[' | b'{'))
         && matches!(first.last(), Some(b'[' | b'{' | b'}' | b']' | b','));
-    (opens && has_urls()).then_some(Seeming::JsonDocument)
+    if !opens {
+        return None;
+    }
+    // Copied: the line may be in a file that somebody writes to.
+    let text = lines.join(&b'\n');
+    let first = serde_json::Deserializer::from_slice(&text).into_iter::<Value>().next();
+    if let Some(Ok(object @ Value::Object(_))) = first
+        && json::recognize(&[object.to_string().as_bytes()]).is_some()
+    {
+        return Some(Seeming::JsonOverLines);
+    }
+    has_urls().then_some(Seeming::JsonDocument)
+}
+
+/// A list with colors, if most of `lines` begin with codes for them.
+fn of_colors(lines: &[&[u8]]) -> Option<Seeming> {
+    let count = lines.iter().filter(|line| line.starts_with(b"\x1b[")).count();
+    (2 * count > lines.len()).then_some(Seeming::Colored)
 }
 
 /// JSON lines with words before them, if most of `lines` are that.
@@ -330,6 +366,29 @@ mod tests {
     }
 
     #[test]
+    fn comments_and_fractions() {
+        let columns = "1 \"Website\", 2 \"Visits\", 3 \"CTR\"";
+        for (first, line, delimiter) in [
+            ("Website;Visits;CTR", "https://e.test/p;1;1,5", ';'),
+            ("Website|Visits|CTR", "https://e.test/p|1|1.5", '|'),
+            ("Website,Visits,CTR", "https://e.test/p,1,1.5 %", ','),
+        ] {
+            let expected = Some((delimiter, false, columns.to_string()));
+            assert_eq!(table(first, line, 12), expected, "{line}");
+            let lines = [&[&b"# made by hand"[..], first.as_bytes()][..], &[line.as_bytes(); 12]];
+            let found = Seeming::of_list(&lines.concat());
+            assert!(matches!(found, Some(Seeming::Table { .. })), "{line}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn colors() {
+        assert_eq!(Seeming::of_list(&[b"\x1b[96mhttps://e.test/\x1b[0m"]), Some(Seeming::Colored));
+        assert_eq!(Seeming::of_list(&[b"https://e.test/\x1b[0m"]), None, "within a URL");
+        assert_eq!(Seeming::of_list(&[b"\x1b[0m", b"https://e.test/"]), None);
+    }
+
+    #[test]
     fn as_many_cells() {
         let columns = "1 \"Seite\", 2 \"Aufrufe\"";
         for (first, line, count, expected) in [
@@ -378,6 +437,17 @@ mod tests {
             ),
             (&["[", "  \"https://a.test/\",", "]"], Seeming::JsonDocument),
             (&["[\"https://a.test/\"]"], Seeming::JsonDocument),
+            (
+                &[
+                    "{\"results\":[{\"url\":\"https://a.test/\"}],\"config\":{\"url\":\"https://a.test/FUZZ\"}}",
+                ],
+                Seeming::JsonDocument,
+            ),
+            (
+                &["{", "  \"host\": \"a.test\",", "  \"path\": \"/b\"", "}", "{"],
+                Seeming::JsonOverLines,
+            ),
+            (&["{", "  \"Service\": \"http://a.test/\"", "}"], Seeming::JsonDocument),
             (&["[\"https://a.test/\",\"x\"]"; 20], Seeming::JsonDocument),
             (
                 &[r#"{"log":{"entries":[{"request":{"url":"https://a.test/"}}]}}"#],

@@ -151,11 +151,11 @@ impl Access {
         let (mut cut, mut host) = (Cut::new(head), &b""[..]);
         for number in 0..self.words {
             let is_last = number + 1 == self.words;
-            let word = match self.host_word {
+            let word = match number {
                 _ if is_last => cut.rest(),
+                0 => cut.word()?,
                 // Syslog writes `Nov  1`.
-                Some(2..) => cut.padded_word()?,
-                _ => cut.word()?,
+                _ => cut.padded_word()?,
             };
             if word.is_empty() {
                 return None;

@@ -21,6 +21,15 @@ pub(super) fn is_datum(cell: &[u8]) -> bool {
         || cell.iter().any(|byte| b"-/:".contains(byte)) && time::parse(cell, b"").is_some()
 }
 
+/// Is `cell` a number, be it one with a fraction, a sign or a percent sign, or nothing?
+pub(crate) fn is_figure(cell: &[u8]) -> bool {
+    let cell = cell.trim_ascii();
+    matches!(cell, b"" | b"-")
+        || cell.iter().any(u8::is_ascii_digit)
+            && cell.iter().all(|byte| byte.is_ascii_digit() || b".,%- ".contains(byte))
+            && !is_short_url(cell)
+}
+
 /// Does `cell` look like an absolute URL?
 pub(crate) fn is_url(cell: &[u8]) -> bool {
     let cell = cell.trim_ascii();

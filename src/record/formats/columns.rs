@@ -1,10 +1,13 @@
 //! Which columns of a table have what is read, by their names and by what is in them.
 
-use super::cell::{is_short_url, is_url, may_be_url, plain_name};
+use super::cell::{is_figure, is_short_url, is_url, may_be_url, plain_name};
 use super::field_map::Field;
 
 /// Share of the rows whose cell has to be a URL for a column to be one of URLs, in percent.
 pub(super) const SHARE_MIN_PERCENT: usize = 90;
+
+/// Fewest rows that say that a row of words above them is their header.
+const ROWS_BELOW_WORDS_MIN: usize = 3;
 
 /// Names of columns of URLs that often are those of something else: only their cells say it.
 const VAGUE_URL_NAMES: [&str; 2] = ["destination", "source"];
@@ -52,6 +55,31 @@ pub(super) fn only_column_of_urls(width: usize, rows: &[Row]) -> Option<usize> {
     });
     let (Some(column), None) = (columns.next(), columns.next()) else { return None };
     (!rows.is_empty()).then_some(column)
+}
+
+/// The one column of `rows`, which have `width` cells each, that is not of figures, if it has
+/// hosts: lists of the most visited sites have their ranks in front. Below a row of words it may
+/// have paths as well; else those with commas are on a list, as `/art,12` is.
+pub(super) fn hosts_beside_figures(
+    width: usize,
+    rows: &[Row],
+    words: Option<Row>,
+) -> Option<usize> {
+    let is_most = |column: usize, is_one: &dyn Fn(&[u8]) -> bool| {
+        let count = rows.iter().filter(|row| is_one(&row[column])).count();
+        100 * count >= SHARE_MIN_PERCENT * rows.len()
+    };
+    let mut others = (0..width).filter(|column| !is_most(*column, &is_figure));
+    let (Some(column), None) = (others.next(), others.next()) else { return None };
+    let has_words = words.is_some_and(|words| {
+        !words.iter().any(|cell| is_figure(cell)) && !is_short_url(&words[column])
+    });
+    let is_host = |cell: &[u8]| !cell.contains(&b'/') && is_short_url(cell);
+    let are_hosts = match has_words {
+        true => rows.len() >= ROWS_BELOW_WORDS_MIN && is_most(column, &is_short_url),
+        false => is_most(column, &is_host),
+    };
+    (!rows.is_empty() && are_hosts).then_some(column)
 }
 
 /// What each column is about by its name in the header `cells`, the query aside. What is in `rows`
@@ -179,6 +207,31 @@ mod tests {
             let lines: Vec<_> = lines.iter().map(|line| cells(line)).collect();
             let rows: Vec<Row> = lines[1..].iter().map(|row| &row[..]).collect();
             assert_eq!(query_column(&lines[0], &rows, 0, has_chosen), expected, "{why}");
+        }
+    }
+
+    #[test]
+    fn hosts_and_figures() {
+        for (lines, has_words, expected, why) in [
+            (&["1,a.com", "2,b.org"][..], false, Some(1), "ranks"),
+            (&["a.com,1,2.5", "b.org,2,-"], false, Some(0), "ranks behind; fractions"),
+            (&["/art,12", "/art,13", "/art,14"], false, None, "ends of paths"),
+            (&["a.com/art,12", "a.com/art,13"], false, None, "the same on a host"),
+            (&["Pfad,Zahl", "/a,12", "/b,1.5", "/c,7 %"], true, Some(0), "words above paths"),
+            (&["Pfad,Zahl", "/a,12", "/b,1"], true, None, "too few of them"),
+            (&["/x,Zahl", "/a,12", "/b,1", "/c,2"], true, None, "a path above paths"),
+            (&["Pfad,3", "/a,12", "/b,1", "/c,2"], true, None, "a figure above figures"),
+            (&["1,a.com,x", "2,b.org,y"], false, None, "words beside hosts"),
+            (&["1,2", "3,4"], false, None, "no hosts"),
+            (&["1,word", "2,other"], false, None, "words"),
+        ] {
+            let lines: Vec<_> = lines.iter().map(|line| cells(line)).collect();
+            let rows: Vec<Row> = lines.iter().map(|row| &row[..]).collect();
+            let (words, rows) = match has_words {
+                true => (Some(rows[0]), &rows[1..]),
+                false => (None, &rows[..]),
+            };
+            assert_eq!(hosts_beside_figures(rows[0].len(), rows, words), expected, "{why}");
         }
     }
 

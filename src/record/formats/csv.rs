@@ -9,7 +9,7 @@ use memchr::memchr;
 
 use super::field_map::{Field, FieldMap};
 use super::first_row::FirstRow;
-use super::table::{Table, put, without_preamble};
+use super::table::{Table, put, told_delimiter, without_preamble};
 use crate::bytes::Lines;
 use crate::error::Result;
 use crate::record::quoted::{QuotedRows, Row};
@@ -58,15 +58,26 @@ impl Csv {
 }
 
 /// The table of `lines`, if a header names a column of URLs or one column has nothing else. With
-/// tabs only if cells are quoted: otherwise it is a TSV file.
+/// tabs only if cells are quoted: otherwise it is a TSV file. A table with a header goes before one
+/// without: commas may be those of numbers (`https://a.test/;1,5`).
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
+    let told = lines.first().and_then(|line| told_delimiter(line));
     let lines = without_preamble(lines);
     let (is_quoted, text) = (quotes_tabs(lines), Text::of(lines));
-    for delimiter in DELIMITERS.into_iter().filter(|byte| *byte != b'\t' || is_quoted) {
+    let may_be = |byte: &u8| told.map_or(*byte != b'\t' || is_quoted, |told| told == *byte);
+    let mut headerless = None;
+    for delimiter in DELIMITERS.into_iter().filter(may_be) {
         let table = Table::recognize(&text.rows(delimiter), |row| split(row, delimiter));
-        if let Some(table) = table.filter(|table| !table.is_single()) {
-            return Some(Arc::new(Csv { table: table.trimmed(), delimiter }));
+        let Some(table) = table.filter(|table| !table.is_single()) else { continue };
+        let (has_header, table) = (table.has_header(), table.trimmed());
+        let csv = Csv { table, delimiter };
+        if has_header {
+            return Some(Arc::new(csv));
         }
+        headerless = headerless.or(Some(csv));
+    }
+    if let Some(csv) = headerless {
+        return Some(Arc::new(csv));
     }
     // One column with a name, and something in it: a line alone may be on a list.
     if lines.len() == 1 {
@@ -275,6 +286,21 @@ mod tests {
         }
         let (_, found) = parse(&*format, b"1,http://a.test/,\"2\"\"\",x");
         assert_eq!((found.escapes, found.fields.escapes), (Escapes::None, Escapes::Quotes));
+    }
+
+    #[test]
+    fn delimiters() {
+        let told = |lines: &[&str]| {
+            let lines: Vec<&[u8]> = lines.iter().map(|line| line.as_bytes()).collect();
+            recognize(&lines).map(|format| url(&*format, lines[lines.len() - 1]))
+        };
+        let (decimal, url) = ("https://a.test/;1;1,5", Some("https://a.test/".to_string()));
+        let many = [&["URL;Clicks;CTR"][..], &[decimal; 20]].concat();
+        assert_eq!(told(&many), url, "a header goes before commas in numbers");
+        assert_eq!(told(&[&["sep=;"][..], &[decimal; 20]].concat()), url, "told by the file");
+        let commas = [&["URL,Note"][..], &["https://a.test/,a;b"; 20]].concat();
+        assert_eq!(told(&commas), url);
+        assert_eq!(told(&["url,x", "(not set),1"]).as_deref(), Some("no-url"), "a remark");
     }
 
     #[test]

@@ -74,6 +74,7 @@ impl Field {
                 "original_url",
                 "old_url",
                 "source_url",
+                "redirect_from",
                 "target_url",
                 "page",
                 "top_pages",

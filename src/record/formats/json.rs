@@ -394,11 +394,18 @@ fn is_target(text: &[u8]) -> bool {
     (text.starts_with(b"/") || is_url(text)) && memchr::memchr(b' ', text).is_none()
 }
 
-/// Recognizes objects, if there is a URL in one of the first lines.
+/// Recognizes objects, if there is a URL in one of the first lines; and strings, if half of them
+/// are URLs.
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     let json = Json::usual("jsonl");
     let is_own = lines.first().is_some_and(|line| is_origin(line));
-    let is_known = is_own || first_object(&json, lines).is_some();
+    let is_string = |line: &&&[u8]| {
+        line.starts_with(b"\"")
+            && json.parse_object(line, &mut Found::default()) == Parsed::Record
+            && is_url(&line[1..])
+    };
+    let are_strings = || 2 * lines.iter().filter(is_string).count() >= lines.len();
+    let is_known = is_own || first_object(&json, lines).is_some() || are_strings();
     is_known.then(|| Arc::new(json.described_by(lines)) as _)
 }
 

@@ -22,13 +22,22 @@ const LINES_WITH_URLS_MAX: usize = 4;
 const HEADERS_TRIED_MAX: usize = 16;
 
 /// Is `line` one that may stand before the header: the origin of a table of undust's own
-/// (`report/rows/`), or `sep=;`, by which spreadsheets tell what is between cells?
+/// (`report/rows/`), or what tells the delimiter?
 #[inline]
 fn is_preamble(line: &[u8]) -> bool {
-    match line {
-        [b's' | b'S', rest @ ..] => matches!(rest, [b'e' | b'E', b'p' | b'P', b'=', _]),
-        [b'#', ..] => is_origin(line),
+    match line.first() {
+        Some(b's' | b'S') => told_delimiter(line).is_some(),
+        Some(b'#') => is_origin(line),
         _ => false,
+    }
+}
+
+/// What is between cells, where `line` is `sep=;`, by which spreadsheets tell it.
+#[inline]
+pub(super) fn told_delimiter(line: &[u8]) -> Option<u8> {
+    match line {
+        [b's' | b'S', b'e' | b'E', b'p' | b'P', b'=', delimiter] => Some(*delimiter),
+        _ => None,
     }
 }
 
@@ -192,7 +201,10 @@ impl Table {
         }
         let may_be_header = !rows[0].iter().any(|cell| is_url(cell)) && rows.len() > 1;
         let body = &rows[usize::from(may_be_header)..];
-        let column = columns::only_column_of_urls(width, body)?;
+        let column = columns::only_column_of_urls(width, body).or_else(|| {
+            let words = may_be_header.then_some(rows[0]);
+            columns::hosts_beside_figures(width, body, words)
+        })?;
         let mut named = Table { slots: columns::by_names(rows[0], body), ..Table::default() };
         named.take_away(Field::Url);
         named.slots[column] = None;
@@ -317,6 +329,11 @@ impl Table {
             || is_same_but_for_returns(line, header)
     }
 
+    /// Is there a header?
+    pub(super) fn has_header(&self) -> bool {
+        self.header.is_some()
+    }
+
     /// What column `at` is about.
     #[inline]
     pub(super) fn field(&self, at: usize) -> Option<Field> {
@@ -426,11 +443,13 @@ fn no_urls(cells: &[Vec<u8>], rows: &[Row], map: &FieldMap, told: &[(Field, usiz
     ))
 }
 
-/// Puts a cell where it belongs; what says nothing stays empty.
+/// Puts a cell where it belongs; what says nothing stays empty, and so does a URL that is none but
+/// a remark, such as Google's `(not set)`.
 #[inline]
 pub(super) fn put<'a>(field: Field, cell: &'a [u8], found: &mut Found<'a>) {
     let cell = cell.trim_ascii();
-    if cell != b"-" {
+    let is_remark = field == Field::Url && cell.starts_with(b"(") && cell.ends_with(b")");
+    if cell != b"-" && !is_remark {
         field.put(cell, found);
     }
 }

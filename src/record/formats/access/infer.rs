@@ -17,6 +17,7 @@ const COLUMNS_MAX: usize = 64;
 struct Sample<'a> {
     /// The words in front of the time.
     heads: Vec<Vec<&'a [u8]>>,
+    times: Vec<&'a [u8]>,
     /// The columns behind it.
     tails: Vec<Vec<Field<'a>>>,
 }
@@ -86,7 +87,7 @@ pub(super) fn infer(lines: &[&[u8]]) -> Option<Access> {
 
 impl<'a> Sample<'a> {
     fn read(lines: &[&'a [u8]]) -> Sample<'a> {
-        let mut sample = Sample { heads: Vec::new(), tails: Vec::new() };
+        let mut sample = Sample { heads: Vec::new(), times: Vec::new(), tails: Vec::new() };
         for line in lines {
             let Some(time) = BracketedTime::find(line) else { continue };
             let head = time.before.trim_ascii();
@@ -97,6 +98,7 @@ impl<'a> Sample<'a> {
                 cut.field().map(|text| Field { first, text })
             });
             sample.heads.push(words.take(COLUMNS_MAX).collect());
+            sample.times.push(time.text);
             sample.tails.push(fields.take(COLUMNS_MAX).collect());
         }
         sample
@@ -173,8 +175,12 @@ impl<'a> Sample<'a> {
                 && most(self.column(at), |field| value(field.text).iter().all(u8::is_ascii_digit))
         };
         // One with numbers, if there is one: before it may stand an error, which is a dash mostly.
-        take(&mut columns, Column::Size, &|at| is_size(at) && self.said(at).next().is_some())
-            .or_else(|| take(&mut columns, Column::Size, &is_size));
+        let has_size = |at: usize| is_size(at) && self.said(at).next().is_some();
+        let first = all.clone().find(|at| has_size(*at));
+        take(&mut columns, Column::Size, &|at| match first {
+            Some(first) => at == first + usize::from(self.is_received(first, status, &has_size)),
+            None => is_size(at),
+        });
         take(&mut columns, Column::Host, &|at| {
             let host = HostShare::of(self.column(at).map(|field| field.text));
             host.is_host && host.has_names && !self.is_name_of_file(at, request)
@@ -207,6 +213,14 @@ impl<'a> Sample<'a> {
             }
         }
         Some(columns)
+    }
+
+    /// Is column `at` the size of the request, in front of that of the answer? Envoy writes both,
+    /// and how long it took, behind flags that follow the `status`; its times are of ISO 8601.
+    fn is_received(&self, at: usize, status: usize, is_size: &dyn Fn(usize) -> bool) -> bool {
+        at > status + 1
+            && (at + 1..at + 3).all(is_size)
+            && most(self.times.iter().copied(), |time| time.get(10) == Some(&b'T'))
     }
 
     /// Is column `at` what the target of the `request` ends with, in half of the lines? Files have

@@ -136,6 +136,34 @@ fn sample_of(lines: &[&str]) -> Option<Access> {
 }
 
 #[test]
+fn bytes_received_and_sent() {
+    let back = r#""GET /a HTTP/1.1" 200 - 5 1234 12 11 "192.0.2.1" "curl/8""#;
+    let nginx = r#""GET /a HTTP/1.1" 200 1234 12 11 "-" "curl/8""#;
+    for (time, back, expected, why) in [
+        ("2026-03-02T08:00:01.123Z", back, "1234", "Envoy"),
+        ("2026-03-02T08:00:01Z", nginx, "1234", "the size follows the status"),
+        (TIME, back, "5", "another's"),
+    ] {
+        let line = format!("[{time}] {back}");
+        let access = sample_of(&[&line]).expect("it is an access log");
+        let mut found = Found::default();
+        assert_eq!(access.parse(line.as_bytes(), &mut found), Parsed::Record);
+        assert_eq!(show(found.fields.size).to_string(), expected, "{why}");
+    }
+}
+
+#[test]
+fn two_blanks_in_the_date_of_syslog() {
+    let lines = ["Oct 31", "Nov  1"]
+        .map(|day| format!(r#"{day} 08:00:01 lb envoy[1]: [T] "GET /a HTTP/1.1" 200 - 0 1"#));
+    let access = sample_of(&[&lines[0]]).expect("it is an access log");
+    for line in lines {
+        let line = line.replace("[T]", &format!("[{TIME}]"));
+        assert_eq!(access.parse(line.as_bytes(), &mut Found::default()), Parsed::Record, "{line}");
+    }
+}
+
+#[test]
 fn names() {
     for (lines, expected, why) in [
         (&[r#"h - - [T] "GET /a HTTP/1.0" 200 12"#][..], "clf", "one line"),

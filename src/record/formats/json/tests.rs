@@ -50,6 +50,16 @@ fn usual_places() {
         ),
         (r#"{"url":{"original":"/a","full":"https://h/a"}}"#, "https://h/a"),
         (r#"{"url.original":"/a","url.domain":"h","url.scheme":"https"}"#, "https|h||/a"),
+        // Pino, Vercel, and Azure Front Door.
+        (r#"{"hostname":"pod","req":{"method":"GET","url":"/a","headers":{"host":"h"}}}"#, "h||/a"),
+        (
+            r#"{"host":"h.vercel.app","path":"/i","proxy":{"scheme":"https","host":"h","path":"/a"}}"#,
+            "https|h||/a",
+        ),
+        (
+            r#"{"properties":{"requestUri":"https://h:443/a","httpStatusCode":"200"}}"#,
+            "https://h:443/a",
+        ),
         // Envoy, and Amazon's API Gateway.
         (r#"{"authority":"h","path":"/a?b","response_code":200}"#, "h||/a?b"),
         (r#"{"domainName":"h","path":"/a"}"#, "h||/a"),
@@ -193,6 +203,23 @@ fn told_places() {
     }
     assert!(told(&"/a".repeat(17)).unwrap_err().is_config());
     assert_eq!(told("url=/a/b,size=n").unwrap().described_by(&[]).describe(), "url /a/b, size /n");
+}
+
+#[test]
+fn strings_alone() {
+    let recognized = |lines: &[&str]| {
+        let lines: Vec<&[u8]> = lines.iter().map(|line| line.as_bytes()).collect();
+        recognize(&lines).is_some()
+    };
+    let line = r#""http://a.test/\u0026""#;
+    assert!(recognized(&[line]) && recognized(&[line, line, "\"b\""]));
+    assert!(!recognized(&[line, "http://b.test/", "http://c.test/"]));
+    assert!(!recognized(&["\"url\"", "\"/a\""]), "a table");
+    assert!(!recognized(&["\"http://a.test/\",\"b\""]), "a table");
+    let json = Json::usual("jsonl");
+    assert_eq!(url(&json, line), "http://a.test/&");
+    assert_eq!(url(&json, "\"\""), "no-url");
+    assert_eq!(url(&json, r#"["http://a.test/"]"#), "no-url");
 }
 
 #[test]

@@ -28,6 +28,10 @@ pub(super) const USUAL: &[(Part, &[&str])] = &[
             "/ClientRequestURI",
             // Katana.
             "/request/endpoint",
+            // Fastify and others that log by Pino.
+            "/req/url",
+            // Azure Front Door and its application gateway.
+            "/properties/requestUri",
             // Vercel, whose `path` is that of the function.
             "/proxy/path",
         ],
@@ -59,6 +63,7 @@ pub(super) const USUAL: &[(Part, &[&str])] = &[
             "/cs-uri-query",
             "/httpRequest/args",
             "/queryStr",
+            "/properties/requestQuery",
         ],
     ),
     (Part::Words, &["/query"]),
@@ -74,11 +79,14 @@ pub(super) const USUAL: &[(Part, &[&str])] = &[
             "/target",
             "/permalink",
             "/old_url",
+            // A line that is a string alone, as `jq` writes them.
+            "",
         ],
     ),
     (
         Part::Scheme,
         &[
+            "/proxy/scheme",
             "/scheme",
             "/request/scheme",
             "/url/scheme",
@@ -94,6 +102,10 @@ pub(super) const USUAL: &[(Part, &[&str])] = &[
         Part::Field(Field::Host),
         &[
             "/request/host",
+            "/proxy/host",
+            "/req/headers/host",
+            "/req/host",
+            "/properties/originalHost",
             // Beside one of these, `host` is mostly the machine that has written the line.
             "/url/domain",
             "/url.domain",
@@ -135,6 +147,7 @@ pub(super) const USUAL: &[(Part, &[&str])] = &[
         Part::Field(Field::Status),
         &[
             // Codes first: beside one, `status` is its text (`OK`).
+            "/proxy/statusCode",
             "/status_code",
             "/statusCode",
             "/response_code",
@@ -149,6 +162,10 @@ pub(super) const USUAL: &[(Part, &[&str])] = &[
             "/http/response/status_code",
             "/response/status_code",
             "/response/status",
+            "/http.response.status_code",
+            "/res/statusCode",
+            "/properties/httpStatusCode",
+            "/properties/httpStatus",
             "/sc-status",
         ],
     ),
@@ -167,6 +184,7 @@ pub(super) const USUAL: &[(Part, &[&str])] = &[
             "/EdgeStartTimestamp",
             "/start_time",
             "/requestTime",
+            "/reqTimeSec",
         ],
     ),
     (Part::Day, &["/date"]),
@@ -204,6 +222,7 @@ pub(super) const USUAL: &[(Part, &[&str])] = &[
         Part::Field(Field::Method),
         &[
             "/method",
+            "/proxy/method",
             "/request_method",
             "/requestMethod",
             "/request/method",
@@ -213,6 +232,9 @@ pub(super) const USUAL: &[(Part, &[&str])] = &[
             "/httpRequest/httpMethod",
             "/reqMethod",
             "/http/request/method",
+            "/http.request.method",
+            "/req/method",
+            "/properties/httpMethod",
             "/cs-method",
         ],
     ),
