@@ -91,7 +91,11 @@ pub(super) fn by_names(cells: &[Vec<u8>], rows: &[Row]) -> Vec<Option<Field>> {
         let (urls, others) = count(at, rows, may_be_url);
         names[at] == VAGUE_REDIRECT_NAME && others > 0 && others >= urls
     };
-    for field in Field::ALL.into_iter().filter(|field| *field != Field::Query) {
+    // What ships lines of logs, as Splunk does, has the machine that they are from in `host`.
+    let is_shipped = names.iter().any(|name| name == "sourcetype");
+    let is_by_name =
+        |field: &Field| *field != Field::Query && !(*field == Field::Host && is_shipped);
+    for field in Field::ALL.into_iter().filter(is_by_name) {
         let usual = field.usual_names().iter();
         let mut usual = usual
             .filter_map(|usual| names.iter().position(|name| name == usual))
@@ -232,6 +236,15 @@ mod tests {
                 false => (None, &rows[..]),
             };
             assert_eq!(hosts_beside_figures(rows[0].len(), rows, words), expected, "{why}");
+        }
+    }
+
+    #[test]
+    fn hosts_of_what_ships_lines() {
+        for (line, expected) in
+            [("host,uri", Some(Field::Host)), ("host,source,sourcetype,uri", None)]
+        {
+            assert_eq!(by_names(&cells(line), &[])[0], expected, "{line}");
         }
     }
 
