@@ -82,7 +82,8 @@ enum Look {
 
 fn job<'a>(list: &Path, canonicalizer: &'a Canonicalizer, threads: usize) -> Job<'a> {
     Job {
-        input: InputPlan { paths: vec![list.to_path_buf()], ..InputPlan::default() },
+        // As the program does.
+        input: InputPlan { paths: vec![list.to_path_buf()], map: true, ..InputPlan::default() },
         canonicalizer,
         format: FormatPlan::default(),
         rejects: None,

@@ -33,8 +33,6 @@ pub(crate) fn learn(
         NamedFormat::parse(format, fields).map_err(raised)?;
     let mut input = InputPlan {
         paths,
-        // A signal handler is not for a library to install.
-        map: false,
         containers,
         columns,
         ..InputPlan::default()

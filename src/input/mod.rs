@@ -95,8 +95,9 @@ pub struct InputPlan {
     /// Maps plain regular files into memory instead of reading them.
     ///
     /// This installs a handler for SIGBUS, once per process. When somebody cuts a mapped file short
-    /// the handler writes one line to standard error and ends the process with status 2. A library
-    /// inside somebody else's process may prefer `false`: then the same thing is an error.
+    /// the handler writes one line to standard error and ends the process with status 2. That is
+    /// for a program of its own to ask for; files that are read (the default) tell the same thing
+    /// as an error.
     pub map: bool,
     /// Smaller files are read all the same.
     pub map_bytes_min: u64,
@@ -144,7 +145,7 @@ impl Default for InputPlan {
             check_head: None,
             columns: Vec::new(),
             reads_pages: false,
-            map: true,
+            map: false,
             map_bytes_min: limits::MAP_BYTES_MIN,
             sample_bytes: 0,
             sample_silence: limits::SAMPLE_SILENCE,

@@ -76,7 +76,7 @@ impl Dir {
 /// Reads `paths`, and maps what can be mapped, however short it is.
 pub(super) fn plan(paths: &[&Path]) -> InputPlan {
     let paths = paths.iter().map(|&path| path.to_owned()).collect();
-    InputPlan { paths, map_bytes_min: 0, ..<_>::default() }
+    InputPlan { paths, map: true, map_bytes_min: 0, ..<_>::default() }
 }
 
 #[test]

@@ -238,7 +238,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a file\x1b");
         fs::write(&path, b"http://a.test/\n".repeat(1 << 16)).unwrap();
-        let plan = InputPlan { paths: vec![path.clone()], chunk_bytes: 1 << 19, ..<_>::default() };
+        let paths = vec![path.clone()];
+        let plan = InputPlan { paths, chunk_bytes: 1 << 19, map: true, ..<_>::default() };
         let mut input = Input::open(&plan).unwrap();
         let chunk = input.next().unwrap().unwrap();
         assert!(input.summaries()[0].mapped);
@@ -263,7 +264,7 @@ mod tests {
         let path = dir.path().join("a");
         fs::write(&path, "a\n").unwrap();
         let paths = vec![path; super::SLOTS + 10];
-        let plan = InputPlan { paths, map_bytes_min: 0, ..<_>::default() };
+        let plan = InputPlan { paths, map: true, map_bytes_min: 0, ..<_>::default() };
         let mut input = Input::open(&plan).unwrap();
         let chunks: Vec<_> = input.by_ref().map(|chunk| chunk.unwrap()).collect();
         assert!(chunks.iter().all(|chunk| chunk.bytes() == b"a\n"));

@@ -294,6 +294,7 @@ mod tests {
         let job = Job {
             input: InputPlan {
                 paths: vec![path.clone()],
+                map: true,
                 map_bytes_min: 0,
                 ..InputPlan::default()
             },
