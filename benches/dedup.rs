@@ -15,9 +15,7 @@ use undust::FingerprintKey;
 use undust::canonical::{Canonicalizer, Profile, Scratch};
 use undust::cluster::{Keep, Seen};
 use undust::input::InputPlan;
-use undust::pipeline::{
-    self, ClusterFilter, DedupPlan, FormatPlan, Job, Memory, NoProgress, Print, SelectPlan,
-};
+use undust::pipeline::{self, ClusterFilter, DedupPlan, Job, Print, SelectPlan};
 use undust::report::Claims;
 
 /// Lines of the list. Reason: some batches of chunks, so that they overlap.
@@ -81,18 +79,12 @@ enum Look {
 }
 
 fn job<'a>(list: &Path, canonicalizer: &'a Canonicalizer, threads: usize) -> Job<'a> {
-    Job {
-        // As the program does.
-        input: InputPlan { paths: vec![list.to_path_buf()], map: true, ..InputPlan::default() },
-        canonicalizer,
-        format: FormatPlan::default(),
-        rejects: None,
-        key: FingerprintKey::from_bytes(corpus::KEY),
-        threads,
-        memory: Memory::default(),
-        progress: &NoProgress,
-        background: pipeline::Background::default(),
-    }
+    // Mapped, as by the program.
+    let plan = InputPlan { paths: vec![list.to_path_buf()], map: true, ..InputPlan::default() };
+    let mut job = Job::new(plan, canonicalizer);
+    job.key = FingerprintKey::from_bytes(corpus::KEY);
+    job.threads = threads;
+    job
 }
 
 /// Does the job with a second look; returns how many pages there are.

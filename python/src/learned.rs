@@ -8,9 +8,7 @@ use pyo3::prelude::*;
 use undust::canonical::{Profile, RuleFile};
 use undust::input::InputPlan;
 use undust::mine::Miner;
-use undust::pipeline::{
-    self, BASE_PROFILE, Background, FormatPlan, Job, Memory, NamedFormat, NoProgress,
-};
+use undust::pipeline::{self, BASE_PROFILE, Job, Memory, NamedFormat};
 use undust::record::BaseUrl;
 
 use crate::error::raised;
@@ -40,17 +38,12 @@ pub(crate) fn learn(
     py.detach(|| {
         input.resolve()?;
         let canonicalizer = undust::Canonicalizer::new(Profile::named(BASE_PROFILE)?);
-        let job = Job {
-            input,
-            format: FormatPlan { format: choice, base, ..FormatPlan::default() },
-            rejects: None,
-            canonicalizer: &canonicalizer,
-            key: undust::FingerprintKey::random(),
-            threads,
-            memory: Memory { bytes: memory, temp_dir: temp_dir.unwrap_or_else(std::env::temp_dir) },
-            progress: &NoProgress,
-            background: Background::default(),
-        };
+        let mut job = Job::new(input, &canonicalizer);
+        job.format.format = choice;
+        job.format.base = base;
+        job.threads = threads;
+        job.memory =
+            Memory { bytes: memory, temp_dir: temp_dir.unwrap_or_else(std::env::temp_dir) };
         job.check_memory()?;
         let mut learned = pipeline::learn(&job, &Miner::new())?;
         Ok(learned.take_rules()?.file.to_toml())

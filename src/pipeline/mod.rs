@@ -36,7 +36,7 @@ pub use scan::{FormatChoice, FormatPlan, NoProgress, ProgressListener};
 pub use select::{ClusterFilter, SelectPlan, select};
 pub use spool::Spooled;
 pub use survey::survey;
-pub use threads::{Background, Stage, StageSeconds, output_threads};
+pub use threads::{Stage, StageSeconds, output_threads};
 
 use std::sync::{Mutex, OnceLock};
 
@@ -53,10 +53,10 @@ use crate::limits::{
 use crate::record::{Layout, ReadOptions};
 use crate::report::{FileLines, Output, OutputThreads, Tally, place_of_line};
 use scan::PassProgress;
-use threads::crew::{BusyThreads, crew};
+use threads::crew::{Background, BusyThreads, crew};
 use threads::pool::Pool;
 
-/// What every job needs.
+/// What every job needs. [`Job::new`] makes one; its fields say what is to be otherwise.
 pub struct Job<'a> {
     /// What to read.
     pub input: InputPlan,
@@ -74,8 +74,9 @@ pub struct Job<'a> {
     pub memory: Memory,
     /// Who is told about progress.
     pub progress: &'a dyn ProgressListener,
-    /// What the threads in the background were busy with, by its end.
-    pub background: Background,
+    /// What its threads in the background have been busy with: of it, and of those made
+    /// [like it](Job::with_canonicalizer).
+    pub(crate) background: Background,
 }
 
 /// What a job has done.
@@ -139,6 +140,30 @@ pub fn line_place(files: &[InputFile], files_in_all: usize, line: u64) -> String
 }
 
 impl<'a> Job<'a> {
+    /// Makes a job that reads `input` under the profile of `canonicalizer`: formats are detected,
+    /// no rejected line is kept, the key is random, there is a worker for each processor, and the
+    /// memory is that of [`Memory::default`]; nobody is told about progress.
+    pub fn new(input: InputPlan, canonicalizer: &'a Canonicalizer) -> Job<'a> {
+        Job {
+            input,
+            format: FormatPlan::default(),
+            rejects: None,
+            canonicalizer,
+            key: FingerprintKey::random(),
+            threads: 0,
+            memory: Memory::default(),
+            progress: &NoProgress,
+            background: Background::default(),
+        }
+    }
+
+    /// How long each thread in the background has been busy so far; of a stage for which none was
+    /// started, no thread. What writes the job's results counts until they are complete, which is
+    /// after the job's end.
+    pub fn background_seconds(&self) -> [StageSeconds; 2] {
+        self.background.seconds()
+    }
+
     /// The pass `name` over `bytes` bytes begins, if that is known; it ends when what is
     /// returned is dropped.
     fn begin_pass(&self, name: &str, bytes: Option<u64>) -> PassProgress<'a> {

@@ -10,8 +10,8 @@ use undust::cluster::{Keep, Seen};
 use undust::fingerprint::FingerprintKey;
 use undust::input::InputPlan;
 use undust::pipeline::{
-    self, Checked, ClusterFilter, DedupPlan, FormatPlan, Job, Memory, NoProgress, Outcome, Print,
-    ProgressListener, SelectPlan,
+    self, Checked, ClusterFilter, DedupPlan, Job, Memory, Outcome, Print, ProgressListener,
+    SelectPlan,
 };
 use undust::report::{Claims, Output, RowFormat, Shape};
 
@@ -42,23 +42,18 @@ impl Bench {
     }
 
     fn job(&self, how: How) -> Job<'_> {
-        Job {
-            input: InputPlan {
-                paths: vec![self.folder.path().join("in")],
-                chunk_bytes: how.chunk_bytes,
-                map: how.map,
-                map_bytes_min: 0,
-                ..InputPlan::default()
-            },
-            canonicalizer: &self.canonicalizer,
-            format: FormatPlan::default(),
-            rejects: None,
-            key: FingerprintKey::from_bytes([1; 16]),
-            threads: how.threads,
-            memory: Memory { bytes: how.memory_bytes, temp_dir: self.folder.path().join("temp") },
-            progress: &NoProgress,
-            background: pipeline::Background::default(),
-        }
+        let input = InputPlan {
+            paths: vec![self.folder.path().join("in")],
+            chunk_bytes: how.chunk_bytes,
+            map: how.map,
+            map_bytes_min: 0,
+            ..InputPlan::default()
+        };
+        let mut job = Job::new(input, &self.canonicalizer);
+        job.key = FingerprintKey::from_bytes([1; 16]);
+        job.threads = how.threads;
+        job.memory = Memory { bytes: how.memory_bytes, temp_dir: self.folder.path().join("temp") };
+        job
     }
 
     /// What a job writes, and what it says of itself.
@@ -301,9 +296,10 @@ fn progress_is_what_has_been_worked_off() {
         let how = How { chunk_bytes: 1, map, ..AMPLE };
         let seen = Seen::default();
         let plan = DedupPlan { print: Print::Original, seen: &seen };
-        bench.written(|output| {
-            pipeline::dedup(&Job { progress: &steps, ..bench.job(how) }, &plan, output).unwrap()
-        });
+        let mut job = bench.job(how);
+        job.progress = &steps;
+        bench.written(|output| pipeline::dedup(&job, &plan, output).unwrap());
+        drop(job);
         let steps = steps.0.into_inner().unwrap();
         assert!(steps.len() > 5, "{}", steps.len());
         for (bytes, lines) in &steps {

@@ -12,9 +12,7 @@ use undust::error::Result;
 use undust::fingerprint::FingerprintKey;
 use undust::input::InputPlan;
 use undust::mine::Miner;
-use undust::pipeline::{
-    self, ClusterFilter, FormatPlan, Job, Memory, Print, ProgressListener, SelectPlan,
-};
+use undust::pipeline::{self, ClusterFilter, Job, Print, ProgressListener, SelectPlan};
 use undust::report::{Claims, Counts, Tally};
 
 /// What becomes of the input between the readings.
@@ -147,26 +145,19 @@ fn read_twice<T>(
     fs::write(&last, "http://c.test/\nhttp://c.test/\n").unwrap();
     let canonicalizer = Canonicalizer::new(Profile::named("crawl").unwrap());
     let watch = Changing { path: path.clone(), change, is_done: AtomicBool::new(false) };
-    let job = Job {
-        input: InputPlan {
-            paths: vec![path, empty, last, more],
-            recursive: true,
-            map: maps,
-            map_bytes_min: 0,
-            ..InputPlan::default()
-        },
-        canonicalizer: &canonicalizer,
-        format: FormatPlan::default(),
-        rejects: None,
-        key: FingerprintKey::from_bytes([1; 16]),
-        threads: 2,
-        memory: Memory {
-            bytes: if has_little { 1 << 20 } else { 1 << 30 },
-            temp_dir: folder.to_path_buf(),
-        },
-        progress: &watch,
-        background: pipeline::Background::default(),
+    let input = InputPlan {
+        paths: vec![path, empty, last, more],
+        recursive: true,
+        map: maps,
+        map_bytes_min: 0,
+        ..InputPlan::default()
     };
+    let mut job = Job::new(input, &canonicalizer);
+    job.key = FingerprintKey::from_bytes([1; 16]);
+    job.threads = 2;
+    job.memory.bytes = if has_little { 1 << 20 } else { 1 << 30 };
+    job.memory.temp_dir = folder.to_path_buf();
+    job.progress = &watch;
     run(&job).map_err(|error| error.to_string())
 }
 

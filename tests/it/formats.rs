@@ -8,7 +8,7 @@ use undust::canonical::{Canonicalizer, Notation, Profile};
 use undust::cluster::Seen;
 use undust::fingerprint::FingerprintKey;
 use undust::input::{Containers, InputPlan};
-use undust::pipeline::{self, DedupPlan, FormatChoice, FormatPlan, Job, Memory, NoProgress, Print};
+use undust::pipeline::{self, DedupPlan, FormatChoice, Job, Print};
 use undust::record::{
     Entries, Entry, Layout, ReadOptions, Workspace, detect, formats, url_of, without_no_host,
 };
@@ -69,24 +69,17 @@ fn dedup(
     let canonicalizer = Canonicalizer::new(Profile::named("crawl").unwrap());
     let choice = format.map(|name| FormatChoice::Named(name.to_string()));
     let containers = if format.is_some() { Containers::None } else { Containers::Detect };
-    let job = Job {
-        input: InputPlan {
-            paths: vec![path.to_path_buf()],
-            chunk_bytes,
-            map: false,
-            containers,
-            sample_silence: Duration::from_secs(60),
-            ..InputPlan::default()
-        },
-        format: FormatPlan { format: choice, ..FormatPlan::default() },
-        rejects: None,
-        canonicalizer: &canonicalizer,
-        key: FingerprintKey::from_bytes([1; 16]),
-        threads: 2,
-        memory: Memory::default(),
-        progress: &NoProgress,
-        background: pipeline::Background::default(),
+    let input = InputPlan {
+        paths: vec![path.to_path_buf()],
+        chunk_bytes,
+        containers,
+        sample_silence: Duration::from_secs(60),
+        ..InputPlan::default()
     };
+    let mut job = Job::new(input, &canonicalizer);
+    job.format.format = choice;
+    job.key = FingerprintKey::from_bytes([1; 16]);
+    job.threads = 2;
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
     let mut output = Claims::new(&[]).open(Some(&out)).unwrap();

@@ -19,8 +19,7 @@ use super::words::say;
 use crate::bytes::show_path;
 use crate::canonical::{Canonicalizer, RuleId};
 use crate::error::{Error, Result};
-use crate::fingerprint::FingerprintKey;
-use crate::pipeline::{Background, Job, Outcome};
+use crate::pipeline::{Job, Outcome};
 use crate::report::{Claims, Output, Results, Shape};
 use memory_peak::MemoryPeak;
 use progress::Progress;
@@ -53,16 +52,13 @@ impl<'a> Session<'a> {
         progress: &'a Progress,
     ) -> Result<Self> {
         run.check_stats(&input.files)?;
+        let plan = input.plan()?;
         let job = Job {
-            input: input.plan()?,
             format: input.format.plan()?,
-            rejects: None,
-            canonicalizer,
-            key: FingerprintKey::random(),
             threads: run.threads,
             memory: run.memory(),
             progress,
-            background: Background::default(),
+            ..Job::new(plan, canonicalizer)
         };
         if let Some(folder) = run.temp_dir.as_ref().filter(|folder| !folder.is_dir()) {
             return Err(Error::config(format!(
@@ -132,7 +128,7 @@ impl<'a> Session<'a> {
         let costs = RunCosts {
             elapsed: self.started.elapsed(),
             threads: self.job.workers(),
-            background: self.job.background.seconds().to_vec(),
+            background: self.job.background_seconds().to_vec(),
             peak_anonymous_bytes: self.memory_peak.take().and_then(MemoryPeak::bytes),
         };
         let counts = || stats::to_json(outcome, profile, &costs);

@@ -281,9 +281,7 @@ pub(super) fn count_other(tally: &mut Tally, entry: &Entry, parcel: &Parcel, job
 mod tests {
     use super::*;
     use crate::canonical::{Canonicalizer, Profile};
-    use crate::fingerprint::FingerprintKey;
     use crate::input::{Input, InputPlan};
-    use crate::pipeline::{Background, FormatPlan, Memory, NoProgress};
 
     #[test]
     fn a_file_that_is_cut_short_is_told_at_another_look() {
@@ -291,22 +289,13 @@ mod tests {
         let path = folder.path().join("list");
         std::fs::write(&path, "http://a.test/\nhttp://b.test/\n").unwrap();
         let canonicalizer = Canonicalizer::new(Profile::named("crawl").unwrap());
-        let job = Job {
-            input: InputPlan {
-                paths: vec![path.clone()],
-                map: true,
-                map_bytes_min: 0,
-                ..InputPlan::default()
-            },
-            format: FormatPlan::default(),
-            rejects: None,
-            canonicalizer: &canonicalizer,
-            key: FingerprintKey::from_bytes([1; 16]),
-            threads: 1,
-            memory: Memory::default(),
-            progress: &NoProgress,
-            background: Background::default(),
+        let plan = InputPlan {
+            paths: vec![path.clone()],
+            map: true,
+            map_bytes_min: 0,
+            ..InputPlan::default()
         };
+        let job = Job::new(plan, &canonicalizer);
         let mut input = Input::open(&job.input).unwrap();
         let parcel = Parcel::of_lines(input.next().unwrap().unwrap(), None);
         assert!(input.summaries()[0].mapped);

@@ -18,14 +18,14 @@ const CREW_THREADS_MAX: usize = 16;
 
 /// How long the threads in the background of a job were busy with what. All clones count together.
 #[derive(Clone, Debug, Default)]
-pub struct Background {
+pub(crate) struct Background {
     pub(crate) decompressing: BusyThreads,
     pub(crate) compressing: BusyThreads,
 }
 
 impl Background {
     /// How long every thread was busy so far; of a stage for which none was started, no thread.
-    pub fn seconds(&self) -> [StageSeconds; 2] {
+    pub(crate) fn seconds(&self) -> [StageSeconds; 2] {
         [(Stage::Decompressing, &self.decompressing), (Stage::Compressing, &self.compressing)]
             .map(|(stage, busy)| StageSeconds { stage, threads: busy.seconds() })
     }

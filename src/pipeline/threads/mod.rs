@@ -6,5 +6,5 @@ pub(super) mod pool;
 pub(super) mod relay;
 pub(super) mod seats;
 
-pub use crew::{Background, output_threads};
+pub use crew::output_threads;
 pub use pool::{Stage, StageSeconds};

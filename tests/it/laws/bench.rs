@@ -8,12 +8,11 @@ use std::path::{Path, PathBuf};
 use undust::bytes::{Lines, show};
 use undust::canonical::{Canonicalizer, Notation, Profile};
 use undust::cluster::{Keep, Seen};
-use undust::fingerprint::FingerprintKey;
 use undust::generate::{List, ListPlan};
 use undust::input::InputPlan;
 use undust::pipeline::{
-    self, CanonPlan, ClusterFilter, DedupPlan, FormatChoice, FormatPlan, Job, Memory, NoProgress,
-    OnBad, Print, SelectPlan,
+    self, CanonPlan, ClusterFilter, DedupPlan, FormatChoice, FormatPlan, Job, OnBad, Print,
+    SelectPlan,
 };
 use undust::report::{Claims, Output, Tally};
 
@@ -122,6 +121,13 @@ impl Bench {
         }
     }
 
+    fn job<'a>(&self, canonicalizer: &'a Canonicalizer, how: How) -> Job<'a> {
+        let mut job = Job::new(self.input(how), canonicalizer);
+        job.format = a_list();
+        job.threads = how.threads;
+        job
+    }
+
     /// The result of one job that writes.
     pub(super) fn written(&self, run: impl FnOnce(&mut Output) -> Tally) -> (Vec<u8>, Tally) {
         let path = self.path("out");
@@ -142,17 +148,7 @@ impl Bench {
 
     /// Runs every job.
     pub(super) fn run(&self, canonicalizer: &Canonicalizer, how: How) -> Results {
-        let job = Job {
-            input: self.input(how),
-            canonicalizer,
-            format: a_list(),
-            rejects: None,
-            key: FingerprintKey::random(),
-            threads: how.threads,
-            memory: Memory::default(),
-            progress: &NoProgress,
-            background: pipeline::Background::default(),
-        };
+        let job = self.job(canonicalizer, how);
         let (mut bytes, mut tallies) = (BTreeMap::new(), BTreeMap::new());
         for (name, print) in
             [("dedup", Print::Original), ("dedup canonical", Print::Canonical(Notation::Url))]
@@ -206,17 +202,7 @@ impl Bench {
         &self,
         canonicalizer: &Canonicalizer,
     ) -> BTreeSet<BTreeSet<(Vec<u8>, u64)>> {
-        let job = Job {
-            input: self.input(PLAIN),
-            canonicalizer,
-            format: a_list(),
-            rejects: None,
-            key: FingerprintKey::random(),
-            threads: 2,
-            memory: Memory::default(),
-            progress: &NoProgress,
-            background: pipeline::Background::default(),
-        };
+        let job = self.job(canonicalizer, How { threads: 2, ..PLAIN });
         let (table, _, _) = self.select(&job, &SelectPlan { clusters: true, ..self.all() });
         let mut clusters: BTreeMap<Vec<u8>, BTreeSet<(Vec<u8>, u64)>> = BTreeMap::new();
         for row in Lines::new(&table, b'\n').skip(1) {

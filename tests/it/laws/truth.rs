@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use undust::bytes::show;
 use undust::canonical::Scratch;
 use undust::cluster::Seen;
-use undust::fingerprint::FingerprintKey;
 use undust::generate::{Class, List, ListPlan};
-use undust::pipeline::{self, DedupPlan, FormatPlan, Job, Memory, NoProgress, Print};
+use undust::pipeline::{self, DedupPlan, Job, Print};
 
 use super::bench::{Bench, Compression, How, PLAIN, canonicalizer, generated};
 
@@ -109,17 +108,8 @@ fn the_whole_pipeline_finds_every_page() {
             expected.push(b'\n');
         }
     }
-    let job = Job {
-        input: bench.input(How { compression: Compression::Zstd, files: 3, ..PLAIN }),
-        canonicalizer: &canonicalizer,
-        format: FormatPlan::default(),
-        rejects: None,
-        key: FingerprintKey::random(),
-        threads: 0,
-        memory: Memory::default(),
-        progress: &NoProgress,
-        background: pipeline::Background::default(),
-    };
+    let input = bench.input(How { compression: Compression::Zstd, files: 3, ..PLAIN });
+    let job = Job::new(input, &canonicalizer);
     let plan = DedupPlan { print: Print::Original, seen: &Seen::default() };
     let (out, tally) = bench.written(|output| pipeline::dedup(&job, &plan, output).unwrap().tally);
     assert_eq!((tally.lines, tally.unique), (200_000, list.pages()));
