@@ -15,7 +15,7 @@ use undust::FingerprintKey;
 use undust::canonical::{Canonicalizer, Profile, Scratch};
 use undust::cluster::{Keep, Seen};
 use undust::input::InputPlan;
-use undust::pipeline::{self, ClusterFilter, DedupPlan, Job, Print, SelectPlan};
+use undust::pipeline::{self, ClusterFilter, ClusterOutput, DedupPlan, Job, Print, SelectPlan};
 use undust::report::Claims;
 
 /// Lines of the list. Reason: some batches of chunks, so that they overlap.
@@ -100,10 +100,10 @@ fn look_again(list: &Path, canonicalizer: &Canonicalizer, threads: usize, look: 
     let plan = SelectPlan {
         keep: Keep::First,
         filter: ClusterFilter::All,
-        counts: look == Look::Counts,
-        clusters: look == Look::Clusters,
-        print: Print::Original,
-        shape: None,
+        written: match look {
+            Look::Clusters => ClusterOutput::Spellings(None),
+            _ => ClusterOutput::Lines { print: Print::Original, counts: look == Look::Counts },
+        },
     };
     let dropped = (look == Look::Dropped).then_some(&mut dropped);
     let outcome = pipeline::select(&job, &plan, &mut output, dropped);

@@ -33,7 +33,7 @@ pub use generate::generate_list;
 pub use learn::{BASE_PROFILE, Learned, LearnedRules, Truth, evaluate, learn};
 pub use named_format::NamedFormat;
 pub use scan::{FormatChoice, FormatPlan, NoProgress, ProgressListener};
-pub use select::{ClusterFilter, SelectPlan, select};
+pub use select::{ClusterFilter, ClusterOutput, SelectPlan, select};
 pub use spool::Spooled;
 pub use survey::survey;
 pub use threads::{Stage, StageSeconds, output_threads};

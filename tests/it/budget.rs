@@ -10,8 +10,8 @@ use undust::cluster::{Keep, Seen};
 use undust::fingerprint::FingerprintKey;
 use undust::input::InputPlan;
 use undust::pipeline::{
-    self, Checked, ClusterFilter, DedupPlan, Job, Memory, Outcome, Print, ProgressListener,
-    SelectPlan,
+    self, Checked, ClusterFilter, ClusterOutput, DedupPlan, Job, Memory, Outcome, Print,
+    ProgressListener, SelectPlan,
 };
 use undust::report::{Claims, Output, RowFormat, Shape};
 
@@ -161,7 +161,7 @@ proptest! {
         counts in any::<bool>(),
     ) {
         let bench = Bench::new(profile, &list);
-        let plan = SelectPlan { keep, filter, counts, clusters: false, print, shape: None };
+        let plan = SelectPlan { keep, filter, written: ClusterOutput::Lines { print, counts } };
         let (expected, ample) = bench.select(AMPLE, &plan);
         let (found, outcome) = bench.select(how, &plan);
         prop_assert!(found == expected);
@@ -185,8 +185,12 @@ proptest! {
         let bench = Bench::new(profile, &list);
         let shape = for_programs
             .then_some(Shape { format: RowFormat::Tsv, guards_formulas: false });
-        let print = Print::Original;
-        let plan = SelectPlan { keep, filter, counts: false, clusters, print, shape };
+        let written = match shape {
+            _ if clusters => ClusterOutput::Spellings(shape),
+            Some(shape) => ClusterOutput::Rows(shape),
+            None => ClusterOutput::Lines { print: Print::Original, counts: false },
+        };
+        let plan = SelectPlan { keep, filter, written };
         let (expected, expected_dropped, ample) = bench.told(AMPLE, &plan);
         let (found, dropped, outcome) = bench.told(how, &plan);
         prop_assert!(found == expected);

@@ -12,7 +12,9 @@ use undust::error::Result;
 use undust::fingerprint::FingerprintKey;
 use undust::input::InputPlan;
 use undust::mine::Miner;
-use undust::pipeline::{self, ClusterFilter, Job, Print, ProgressListener, SelectPlan};
+use undust::pipeline::{
+    self, ClusterFilter, ClusterOutput, Job, Print, ProgressListener, SelectPlan,
+};
 use undust::report::{Claims, Counts, Tally};
 
 /// What becomes of the input between the readings.
@@ -166,10 +168,10 @@ fn run(folder: &Path, change: Change, how: How) -> Result<(Vec<u8>, Vec<u8>), St
     let plan = SelectPlan {
         keep: Keep::First,
         filter: ClusterFilter::Duplicated,
-        counts: false,
-        clusters: how.clusters,
-        print: Print::Original,
-        shape: None,
+        written: match how.clusters {
+            true => ClusterOutput::Spellings(None),
+            false => ClusterOutput::Lines { print: Print::Original, counts: false },
+        },
     };
     let input = text().into_bytes();
     read_twice(folder, &input, change, how.has_little, how.maps, |job| {

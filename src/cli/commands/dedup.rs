@@ -17,8 +17,8 @@ use crate::error::{Error, Result};
 use crate::fingerprint::FingerprintKey;
 use crate::parts;
 use crate::pipeline::{
-    self, Checked, ClusterFilter, DedupPlan, DuplicateLine, InputFile, Job, Outcome, Print,
-    SelectPlan, Spooled,
+    self, Checked, ClusterFilter, ClusterOutput, DedupPlan, DuplicateLine, InputFile, Job, Outcome,
+    Print, SelectPlan, Spooled,
 };
 use crate::report::{Claims, Output, Predecessor, Shape};
 
@@ -195,10 +195,11 @@ fn select_plan(args: &DedupArgs, shape: Option<Shape>) -> SelectPlan {
             (_, true) => ClusterFilter::Single,
             _ => ClusterFilter::All,
         },
-        counts: args.count,
-        clusters: args.clusters,
-        print: args.print.into(),
-        shape,
+        written: match shape {
+            _ if args.clusters => ClusterOutput::Spellings(shape),
+            Some(shape) => ClusterOutput::Rows(shape),
+            None => ClusterOutput::Lines { print: args.print.into(), counts: args.count },
+        },
     }
 }
 

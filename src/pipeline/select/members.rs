@@ -70,7 +70,7 @@ pub(super) fn gather(
     let (folder, budget) = (&job.memory.temp_dir, job.budget());
     let failed = |error| temp::failed(folder, error);
     let wanted = |lines: u64| Wanted {
-        whole: plan.clusters && plan.filter.wants(lines),
+        whole: plan.tells_spellings() && plan.filter.wants(lines),
         others: has_dropped && lines > 1,
     };
     let (lines, files) = (temp::open_some(folder)?, temp::open_some(folder)?);

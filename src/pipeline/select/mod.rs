@@ -22,7 +22,7 @@ use super::{Job, Outcome, Print};
 use crate::bytes::decimal::push_number_to;
 use crate::cluster::{Census, Keep, Occurrence, Scattered, line_length};
 use crate::error::Result;
-use crate::record::{Entry, without_no_host};
+use crate::record::{Entry, Record, Workspace, without_no_host};
 use crate::report::{Cell, Listed, Listing, ListingWriter, Output, Provenance, Shape};
 use lister::{Ahead, list};
 use members::{GatherPass, gather};
@@ -51,33 +51,57 @@ impl ClusterFilter {
     }
 }
 
+/// What is written of a cluster. Lines that were dropped are rows where clusters are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClusterOutput {
+    /// Its representative, for people.
+    Lines {
+        /// What is written for the representative.
+        print: Print,
+        /// Puts the number of the cluster's lines in front of it, as `uniq -c` does.
+        counts: bool,
+    },
+    /// Its representative as a row for programs, with its count and its canonical form.
+    Rows(Shape),
+    /// All its spellings with their counts: for people, or as rows for programs of this shape.
+    Spellings(Option<Shape>),
+}
+
 /// What to select, and how to write it.
+#[derive(Clone, Copy, Debug)]
 pub struct SelectPlan {
     /// Which line stands for its cluster.
     pub keep: Keep,
     /// Which clusters.
     pub filter: ClusterFilter,
-    /// Puts the number of lines in front of each representative, as `uniq -c` does.
-    pub counts: bool,
-    /// Writes every cluster with all its spellings instead of its representative alone.
-    pub clusters: bool,
-    /// What is written for a representative.
-    pub print: Print,
-    /// How rows for programs are written, with counts and canonical forms; `None`: for people, as
-    /// the fields above say.
-    pub shape: Option<Shape>,
+    /// What is written of each.
+    pub written: ClusterOutput,
 }
 
 impl SelectPlan {
     /// Is one reading of the input enough? Otherwise streams have to be spooled before.
     pub fn reads_once(&self) -> bool {
-        self.clusters && self.filter == ClusterFilter::All
+        self.tells_spellings() && self.filter == ClusterFilter::All
+    }
+
+    /// Are clusters written with all their spellings?
+    pub(super) fn tells_spellings(&self) -> bool {
+        matches!(self.written, ClusterOutput::Spellings(_))
+    }
+
+    /// The shape of rows for programs; `None`: for people.
+    pub(super) fn shape(&self) -> Option<Shape> {
+        match self.written {
+            ClusterOutput::Lines { .. } => None,
+            ClusterOutput::Rows(shape) => Some(shape),
+            ClusterOutput::Spellings(shape) => shape,
+        }
     }
 
     /// Are the lines of a table to be a table again? Counts before them leave no column in its
     /// place.
     fn has_header(&self) -> bool {
-        self.print == Print::Line && self.shape.is_none() && !self.counts
+        self.written == ClusterOutput::Lines { print: Print::Line, counts: false }
     }
 
     /// What writes the listing of `listed` to `output`; it has begun.
@@ -88,7 +112,7 @@ impl SelectPlan {
         output: &'a mut Output,
     ) -> Result<ListingWriter<'a>> {
         let made_by = Provenance::of(job.canonicalizer.profile());
-        ListingWriter::new(output, listed, job.input.separator, self.shape, &made_by)
+        ListingWriter::new(output, listed, job.input.separator, self.shape(), &made_by)
     }
 }
 
@@ -101,56 +125,83 @@ pub fn select(
     dropped: Option<&mut Output>,
 ) -> Result<Outcome> {
     let pool = job.pool()?;
-    let (unique, files, mut outcome);
     if plan.reads_once() {
-        outcome = Outcome::begin(job);
-        let reading = GatherPass::Only(&mut outcome.tally);
-        let mut told = gather(job, &pool, plan, dropped.is_some(), reading)?;
-        unique = told.count;
-        files = std::mem::take(&mut told.files);
-        told.write(job, &pool, plan, output, dropped)?;
+        select_in_one_pass(job, &pool, plan, output, dropped)
     } else {
-        let (census, mut rest, read);
-        (census, rest, read, outcome) = take_census(job, &pool, plan.keep)?;
-        // Where clusters are told whole, how many there are is all that is asked for.
-        let wanted = |lines| !plan.clusters && plan.filter.wants(lines);
-        let selected;
-        (selected, unique) = match &mut rest {
-            None => {
-                let forgets = !plan.clusters && dropped.is_none();
-                Selected::listed(&pool, &census, forgets, wanted)
-            }
-            Some(rest) => rest.select(job, &pool, &census, wanted)?,
-        };
-        outcome.memory.spilled_bytes = rest.as_ref().map_or(0, Rest::spilled_bytes);
-        drop(rest);
-        if !plan.clusters {
-            write_representatives(job, &pool, plan, &read, selected, output)?;
-        }
-        if plan.clusters || dropped.is_some() {
-            // What the census has no room for cannot be judged by it.
-            let has_spilled = outcome.memory.spilled_after_lines.is_some();
-            let census = (!has_spilled).then_some(census);
-            let reading = GatherPass::Second { first: &read, clusters: unique, census };
-            let told = gather(job, &pool, plan, dropped.is_some(), reading)?;
-            if has_spilled {
-                outcome.memory.spilled_bytes += told.bytes;
-            }
-            told.write(job, &pool, plan, output, dropped)?;
-        }
-        files = read.files;
+        select_in_two_passes(job, &pool, plan, output, dropped)
     }
-    outcome.tally.set_unique(unique);
-    outcome.end(files, &pool)
 }
 
-/// The first pass: every cluster, with its representative. Lines of clusters for which there is no
-/// memory are told apart.
-fn take_census(
+/// Where all clusters are told whole: everything is gathered while it is counted.
+fn select_in_one_pass(
     job: &Job,
     pool: &Pool,
-    keep: Keep,
-) -> Result<(Census, Option<Rest>, WasRead, Outcome)> {
+    plan: &SelectPlan,
+    output: &mut Output,
+    dropped: Option<&mut Output>,
+) -> Result<Outcome> {
+    let mut outcome = Outcome::begin(job);
+    let reading = GatherPass::Only(&mut outcome.tally);
+    let mut gathered = gather(job, pool, plan, dropped.is_some(), reading)?;
+    let files = std::mem::take(&mut gathered.files);
+    outcome.tally.set_unique(gathered.count);
+    gathered.write(job, pool, plan, output, dropped)?;
+    outcome.end(files, pool)
+}
+
+/// Where it depends on the whole input what is written: a census, and then another look at what it
+/// has selected.
+fn select_in_two_passes(
+    job: &Job,
+    pool: &Pool,
+    plan: &SelectPlan,
+    output: &mut Output,
+    dropped: Option<&mut Output>,
+) -> Result<Outcome> {
+    let FirstPass { census, mut rest, read, mut outcome } = take_census(job, pool, plan.keep)?;
+    let tells_spellings = plan.tells_spellings();
+    // Where clusters are told whole, how many there are is all that is asked for.
+    let wanted = |lines| !tells_spellings && plan.filter.wants(lines);
+    let (selected, unique) = match &mut rest {
+        None => {
+            let forgets = !tells_spellings && dropped.is_none();
+            Selected::listed(pool, &census, forgets, wanted)
+        }
+        Some(rest) => rest.select(job, pool, &census, wanted)?,
+    };
+    outcome.memory.spilled_bytes = rest.as_ref().map_or(0, Rest::spilled_bytes);
+    drop(rest);
+    if !tells_spellings {
+        write_representatives(job, pool, plan, &read, selected, output)?;
+    }
+    if tells_spellings || dropped.is_some() {
+        // What the census has no room for cannot be judged by it.
+        let has_spilled = outcome.memory.spilled_after_lines.is_some();
+        let census = (!has_spilled).then_some(census);
+        let reading = GatherPass::Second { first: &read, clusters: unique, census };
+        let gathered = gather(job, pool, plan, dropped.is_some(), reading)?;
+        if has_spilled {
+            outcome.memory.spilled_bytes += gathered.bytes;
+        }
+        gathered.write(job, pool, plan, output, dropped)?;
+    }
+    outcome.tally.set_unique(unique);
+    outcome.end(read.files, pool)
+}
+
+/// What the first of two passes finds out.
+struct FirstPass {
+    /// Every cluster that had room in memory, with its representative.
+    census: Census,
+    /// The lines of the others, if there are any.
+    rest: Option<Rest>,
+    read: WasRead,
+    /// How many clusters there are is not known yet.
+    outcome: Outcome,
+}
+
+/// The first of two passes: counts the lines of each cluster.
+fn take_census(job: &Job, pool: &Pool, keep: Keep) -> Result<FirstPass> {
     let census = Census::new(keep);
     let budget = job.budget();
     let mut rest: Option<Rest> = None;
@@ -190,7 +241,7 @@ fn take_census(
         },
     )?;
     memory.table_bytes = census.memory_bytes();
-    Ok((census, rest, read, outcome))
+    Ok(FirstPass { census, rest, read, outcome })
 }
 
 /// The second pass for representatives: `selected` comes by line, so both walk side by side.
@@ -209,12 +260,13 @@ fn write_representatives(
         bytes: job.budget().told_bytes() / 2,
         part_bytes: 2 * job.budget().chunk_bytes(),
     };
+    let is_for_programs = plan.shape().is_some();
     let read = list(pool, &mut writer, ahead, |lister| {
         // A row has a record's URL, its form, and their names.
         let record_bytes = |chunk: &Parcel, records: u64| {
             let bytes = chunk.bytes().len() as u64;
             let texts = text_bytes(bytes / records.max(1)) * records;
-            records * RECORD_BYTES + if plan.shape.is_some() { bytes + 2 * texts } else { bytes }
+            records * RECORD_BYTES + if is_for_programs { bytes + 2 * texts } else { bytes }
         };
         Scan::new(job, pool, Pass::again("writing", read)).with_record_bytes(record_bytes).run(
             Worker::default,
@@ -275,7 +327,43 @@ impl SelectedChunk<'_> {
         listing: &mut Listing,
     ) -> Result<()> {
         let (Worker { scratch, workspace }, canonicalizer) = (worker, job.canonicalizer);
-        let print = plan.print.of(self.chunk);
+        match (listing, plan.written) {
+            (Listing::Lines(out, separator), ClusterOutput::Lines { print, counts }) => {
+                let print = print.of(self.chunk);
+                self.each_selected(job, selected, workspace, |_, record, lines| {
+                    if counts {
+                        // As `uniq -c` does.
+                        push_number_to(out, lines, 7);
+                        out.push(b' ');
+                    }
+                    print.push(record, || canonicalizer.canonical(record.url, scratch), out);
+                    out.push(*separator);
+                })
+            }
+            (Listing::Rows(rows), ClusterOutput::Rows(_)) => {
+                self.each_selected(job, selected, workspace, |number, record, lines| {
+                    let canonical = canonicalizer.canonical(record.url, scratch);
+                    rows.row(&[
+                        Cell::Number(number),
+                        Cell::Text(record.spelling),
+                        Cell::Text(without_no_host(canonical.form)),
+                        Cell::Number(lines),
+                    ]);
+                })
+            }
+            _ => unreachable!("the writer of representatives has begun a part as the plan says"),
+        }
+    }
+
+    /// Calls `each` for those of its lines that represent clusters which are `selected`, with the
+    /// number of the line, its record, and how many lines the cluster has.
+    fn each_selected(
+        &self,
+        job: &Job,
+        selected: &Selected,
+        workspace: &mut Workspace,
+        mut each: impl FnMut(u64, &Record, u64),
+    ) -> Result<()> {
         let looked_up;
         let represented = match &self.represented {
             Some(represented) => represented,
@@ -291,26 +379,7 @@ impl SelectedChunk<'_> {
                 return Ok(());
             }
             let Entry::Record(record) = entry else { return Err(changed()) };
-            match listing {
-                Listing::Rows(rows) => {
-                    let canonical = canonicalizer.canonical(record.url, scratch);
-                    rows.row(&[
-                        Cell::Number(number),
-                        Cell::Text(record.spelling),
-                        Cell::Text(without_no_host(canonical.form)),
-                        Cell::Number(*lines),
-                    ]);
-                }
-                Listing::Lines(out, separator) => {
-                    if plan.counts {
-                        // As `uniq -c` does.
-                        push_number_to(out, *lines, 7);
-                        out.push(b' ');
-                    }
-                    print.push(&record, || canonicalizer.canonical(record.url, scratch), out);
-                    out.push(*separator);
-                }
-            }
+            each(number, &record, *lines);
             Ok(())
         })??;
         if entries.next().is_some() { Err(changed()) } else { Ok(()) }

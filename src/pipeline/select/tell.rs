@@ -160,7 +160,7 @@ impl GatheredClusters {
         output: &mut Output,
         dropped: Option<&mut Output>,
     ) -> Result<()> {
-        if plan.clusters {
+        if plan.tells_spellings() {
             self.write_clusters(job, pool, plan, output)?;
         }
         match dropped {
@@ -182,7 +182,7 @@ impl GatheredClusters {
             job,
             list: self.list.as_ref().map_or(&[], Mapped::bytes),
             spellings: &self.spellings,
-            is_for_programs: plan.shape.is_some(),
+            is_for_programs: plan.shape().is_some(),
         };
         let clusters = &mut self.clusters;
         tell_all(

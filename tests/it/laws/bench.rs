@@ -11,8 +11,8 @@ use undust::cluster::{Keep, Seen};
 use undust::generate::{List, ListPlan};
 use undust::input::InputPlan;
 use undust::pipeline::{
-    self, CanonPlan, ClusterFilter, DedupPlan, FormatChoice, FormatPlan, Job, OnBad, Print,
-    SelectPlan,
+    self, CanonPlan, ClusterFilter, ClusterOutput, DedupPlan, FormatChoice, FormatPlan, Job, OnBad,
+    Print, SelectPlan,
 };
 use undust::report::{Claims, Output, Tally};
 
@@ -170,7 +170,8 @@ impl Bench {
             ("clusters by shortest", "dropped for shortest", Keep::Shortest, true),
             ("select last", "dropped for last", Keep::Last, false),
         ] {
-            let plan = SelectPlan { keep, clusters, ..self.all() };
+            let all = if clusters { self.all_spellings() } else { self.all() };
+            let plan = SelectPlan { keep, ..all };
             let (out, dropped, tally) = self.select(&job, &plan);
             bytes.insert(name, out);
             bytes.insert(dropped_name, dropped);
@@ -190,11 +191,13 @@ impl Bench {
         SelectPlan {
             keep: Keep::First,
             filter: ClusterFilter::All,
-            counts: false,
-            clusters: false,
-            print: Print::Original,
-            shape: None,
+            written: ClusterOutput::Lines { print: Print::Original, counts: false },
         }
+    }
+
+    /// Every line, by cluster.
+    fn all_spellings(&self) -> SelectPlan {
+        SelectPlan { written: ClusterOutput::Spellings(None), ..self.all() }
     }
 
     /// The clusters as sets of spellings with their counts.
@@ -203,7 +206,7 @@ impl Bench {
         canonicalizer: &Canonicalizer,
     ) -> BTreeSet<BTreeSet<(Vec<u8>, u64)>> {
         let job = self.job(canonicalizer, How { threads: 2, ..PLAIN });
-        let (table, _, _) = self.select(&job, &SelectPlan { clusters: true, ..self.all() });
+        let (table, _, _) = self.select(&job, &self.all_spellings());
         let mut clusters: BTreeMap<Vec<u8>, BTreeSet<(Vec<u8>, u64)>> = BTreeMap::new();
         for row in Lines::new(&table, b'\n').skip(1) {
             let mut fields = row.splitn(3, |byte| *byte == b'\t').map(<[u8]>::to_vec);
