@@ -14,12 +14,13 @@ pub use known::known;
 
 use std::ops::ControlFlow;
 
+use super::budget::Budget;
 use super::scan::layouts::Parcel;
 use super::scan::walk;
 use super::scan::walk::Worker;
-use super::scan::{FORM_BYTES, Pass, RECORD_BYTES, Scan};
-use super::threads::aside::aside;
-use super::threads::pool::Stage;
+use super::scan::{Batch, FORM_BYTES, Pass, RECORD_BYTES, Scan, WasRead};
+use super::threads::aside::{Aside, aside};
+use super::threads::pool::{Pool, Stage};
 use super::{Job, Outcome};
 use crate::canonical::{Canonical, Notation};
 use crate::cluster::Seen;
@@ -29,7 +30,7 @@ use crate::record::Record;
 use crate::report::Output;
 use backlog::Backlog;
 use copies::{COPYING_WORKERS, Copies};
-use marking::{MarkedChunk, RECORDS_ALONE, mark, sift};
+use marking::{MarkedChunk, RECORDS_ALONE, Sifted, mark, sift};
 use overflow::Overflow;
 
 /// What is written for a cluster.
@@ -104,73 +105,144 @@ enum BatchLines {
 /// are written by then.
 pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome> {
     let pool = job.pool()?;
-    let mut outcome = Outcome::begin(job);
-    let budget = job.budget();
-    let mut overflow: Option<Overflow> = None;
-    let Outcome { tally, memory, .. } = &mut outcome;
     let copies = Copies::default();
-    let workers_copy = job.workers() >= COPYING_WORKERS && !output.is_null();
+    let mut deduping = Deduping {
+        job,
+        pool: &pool,
+        plan,
+        budget: job.budget(),
+        copies: &copies,
+        workers_copy: job.workers() >= COPYING_WORKERS && !output.is_null(),
+        overflow: None,
+        outcome: Outcome::begin(job),
+    };
     let mut writer =
         Writer { job, output: &mut *output, copies: &copies, backlog: None, records: 0 };
     let write = |batch| pool.time(Stage::Writing, || writer.write(batch));
-    let record_bytes = |chunk: &Parcel, records| {
-        let copied = if workers_copy { chunk.bytes().len() as u64 } else { 0 };
-        memory_bytes(plan.print, chunk, records) + copied
-    };
     let stop = Stop::default();
-    let (read, end) = aside(1, &stop, write, |marked| {
-        let scan = Scan::new(job, &pool, Pass::first("deduplicating")).with_stop(&stop);
+    let (read, end) = aside(1, &stop, write, |to_writer| deduping.read(&stop, to_writer))?;
+    let backlog = writer.backlog;
+    deduping.finish(read, end, backlog, output)
+}
+
+/// The reading of the input, and what it has found out so far.
+///
+/// ```text
+/// read    chunks --sift, by workers--> batch --take--> MarkedBatch --> Writer
+/// finish  what of the candidates is kept, if there are any
+/// ```
+struct Deduping<'a> {
+    job: &'a Job<'a>,
+    pool: &'a Pool,
+    plan: &'a DedupPlan<'a>,
+    budget: Budget,
+    copies: &'a Copies,
+    /// Do workers put together what is kept?
+    workers_copy: bool,
+    /// The candidates, once the set has no more room.
+    overflow: Option<Overflow>,
+    outcome: Outcome,
+}
+
+impl Deduping<'_> {
+    /// Reads the input, and sends what is made of each batch `to_writer`. Returns what was read,
+    /// and how reading has ended.
+    fn read(
+        &mut self,
+        stop: &Stop,
+        to_writer: Aside<MarkedBatch>,
+    ) -> Result<(WasRead, Result<()>)> {
+        let (job, pool, print, workers_copy) =
+            (self.job, self.pool, self.plan.print, self.workers_copy);
+        let record_bytes = |chunk: &Parcel, records| {
+            let copied = if workers_copy { chunk.bytes().len() as u64 } else { 0 };
+            memory_bytes(print, chunk, records) + copied
+        };
+        let scan = Scan::new(job, pool, Pass::first("deduplicating")).with_stop(stop);
         let read = scan.with_record_bytes(record_bytes).run_to_end(
             Worker::default,
-            |worker, chunk| sift(job, plan.print, chunk, worker),
+            |worker, chunk| sift(job, print, chunk, worker),
             |batch| {
-                let set = plan.seen.set();
-                let is_full = || !plan.seen.is_in_memory() || set.may_exceed(budget.table_bytes());
-                if overflow.is_none() && is_full() {
-                    overflow = Some(Overflow::new(job, budget)?);
-                    memory.spilled_after_lines = Some(batch.first_line);
-                }
-                let first = batch.chunks.first().filter(|_| batch.first_line == 0);
-                let header = match (plan.print, first) {
-                    (Print::Line, Some(first)) => walk::header(&first.parcel, job),
-                    _ => Vec::new(),
-                };
-                let chunks = mark(job, set, overflow.as_mut(), &pool, batch, tally)?;
-                let records = chunks.iter().map(|marked| marked.texts.len()).sum::<u64>();
-                let lines = match overflow {
-                    Some(_) => BatchLines::Candidates(chunks),
-                    None if workers_copy && records >= RECORDS_ALONE => {
-                        BatchLines::Copied(copies.make(job, &pool, chunks))
-                    }
-                    None => BatchLines::Kept(chunks),
-                };
-                marked.send(MarkedBatch { header, lines })?;
+                to_writer.send(self.take(batch)?)?;
                 Ok(ControlFlow::Continue(()))
             },
         );
-        drop(marked);
-        memory.table_bytes = plan.seen.set().memory_bytes();
-        if overflow.is_none() && plan.seen.key().is_none() {
+        drop(to_writer);
+        let seen = self.plan.seen;
+        self.outcome.memory.table_bytes = seen.set().memory_bytes();
+        if self.overflow.is_none() && seen.key().is_none() {
             // Nobody asks for them any more: given back while the last batch is written.
-            pool.each_partition(|partition| plan.seen.set().forget(partition));
+            pool.each_partition(|partition| seen.set().forget(partition));
         }
         read
-    })?;
-    let backlog = writer.backlog;
-    let mut finished = Ok(());
-    if let (Some(mut overflow), Some(backlog)) = (overflow, backlog) {
+    }
+
+    /// Marks the records of a batch that are kept, or that are candidates once the set has no more
+    /// room: what the writer gets of it.
+    fn take(&mut self, batch: Batch<Sifted>) -> Result<MarkedBatch> {
+        let (job, pool, seen) = (self.job, self.pool, self.plan.seen);
+        let Outcome { tally, memory, .. } = &mut self.outcome;
+        let set = seen.set();
+        let is_full = || !seen.is_in_memory() || set.may_exceed(self.budget.table_bytes());
+        if self.overflow.is_none() && is_full() {
+            self.overflow = Some(Overflow::new(job, self.budget)?);
+            memory.spilled_after_lines = Some(batch.first_line);
+        }
+        let first = batch.chunks.first().filter(|_| batch.first_line == 0);
+        let header = match (self.plan.print, first) {
+            (Print::Line, Some(first)) => walk::header(&first.parcel, job),
+            _ => Vec::new(),
+        };
+        let chunks = mark(job, set, self.overflow.as_mut(), pool, batch, tally)?;
+        let records = chunks.iter().map(|marked| marked.texts.len()).sum::<u64>();
+        let lines = match self.overflow {
+            Some(_) => BatchLines::Candidates(chunks),
+            None if self.workers_copy && records >= RECORDS_ALONE => {
+                BatchLines::Copied(self.copies.make(job, pool, chunks))
+            }
+            None => BatchLines::Kept(chunks),
+        };
+        Ok(MarkedBatch { header, lines })
+    }
+
+    /// All was `read`, and all but the candidates, which wait in the `backlog`, is written: writes
+    /// those of them that are kept. `end` is how reading has ended.
+    fn finish(
+        mut self,
+        read: WasRead,
+        end: Result<()>,
+        backlog: Option<Backlog>,
+        output: &mut Output,
+    ) -> Result<Outcome> {
+        let finished = match (self.overflow.take(), backlog) {
+            (Some(overflow), Some(backlog)) => {
+                let written = self.write_candidates(overflow, backlog, output);
+                // Nobody finishes the output of a run that fails.
+                written.and_then(|()| if end.is_err() { output.pass_on() } else { Ok(()) })
+            }
+            _ => Ok(()),
+        };
+        // Report the earlier failure: that of reading.
+        end.and(finished)?;
+        self.outcome.end(read.files, self.pool)
+    }
+
+    /// Writes those of the candidates that are the first of their cluster, and counts them.
+    fn write_candidates(
+        &mut self,
+        mut overflow: Overflow,
+        backlog: Backlog,
+        output: &mut Output,
+    ) -> Result<()> {
+        let Outcome { tally, memory, .. } = &mut self.outcome;
         memory.spilled_bytes = backlog.bytes();
         output.rely_on_page_cache();
-        finished = overflow.finish(job, &pool, plan.seen, backlog, output).and_then(|unique| {
-            tally.unique += unique;
-            tally.duplicate += overflow.count - unique;
-            if end.is_err() { output.pass_on() } else { Ok(()) }
-        });
+        let unique = overflow.finish(self.job, self.pool, self.plan.seen, backlog, output)?;
         memory.spilled_bytes += overflow.spilled_bytes();
+        tally.unique += unique;
+        tally.duplicate += overflow.count - unique;
+        Ok(())
     }
-    // What has happened first.
-    end.and(finished)?;
-    outcome.end(read.files, &pool)
 }
 
 /// Bytes kept of each record whose text is in a mapped file, on average over the three batches in
