@@ -6,7 +6,7 @@
 use std::io;
 
 use super::on_disk::records::{Fingerprinted, Halves, Record};
-use super::on_disk::resolve::Range;
+use super::on_disk::resolve::FingerprintRange;
 use super::on_disk::spill::Spill;
 use super::scatter::bounds_of;
 use crate::fingerprint::Fingerprint;
@@ -84,7 +84,7 @@ impl Firsts {
         partition: usize,
         capacity: usize,
         known: impl Iterator<Item = u128> + Clone,
-        mut pass: impl FnMut(&mut Vec<Numbered>, Range) -> io::Result<()>,
+        mut pass: impl FnMut(&mut Vec<Numbered>, FingerprintRange) -> io::Result<()>,
     ) -> io::Result<()> {
         // A place has to fit in 32 bits, beside the zero.
         let capacity = capacity.clamp(2, u32::MAX as usize / 2);

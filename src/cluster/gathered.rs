@@ -38,7 +38,7 @@ pub struct Member {
 
 /// A cluster. Clusters sort by the line that stands for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Whole {
+pub struct WholeCluster {
     /// The line that stands for the others.
     pub standing: Member,
     /// Where the first of the others is, in members from the start of the list.
@@ -95,19 +95,19 @@ impl ChunkLines {
 pub struct Gathered {
     spill: Spill<Waiting>,
     list: Extents,
-    clusters: Runs<Whole>,
+    clusters: Runs<WholeCluster>,
     others: Runs<OtherLine>,
 }
 
 impl Gathered {
     /// Bytes of memory that a line takes in [`Gathered::resolve`]: a record, and a row of each run.
     pub const LINE_BYTES: usize =
-        size_of::<Waiting>() + size_of::<Whole>() + size_of::<OtherLine>();
+        size_of::<Waiting>() + size_of::<WholeCluster>() + size_of::<OtherLine>();
 
     /// Bytes of memory that a row takes in what [`Gathered::merge`] gives: a cluster, or another
     /// line.
     pub const ROW_BYTES: usize = {
-        let (cluster, other) = (size_of::<Whole>(), size_of::<OtherLine>());
+        let (cluster, other) = (size_of::<WholeCluster>(), size_of::<OtherLine>());
         if cluster > other { cluster } else { other }
     };
 
@@ -182,7 +182,7 @@ impl Gathered {
             if wanted.whole {
                 let first = list.next_at() / MEMBER_BYTES;
                 let others_room = room_of_all - room(standing.bytes);
-                clusters.push(Whole { standing, first, others: count - 1, others_room });
+                clusters.push(WholeCluster { standing, first, others: count - 1, others_room });
             }
             if clusters.len() >= rows_max {
                 write_run(&self.clusters, &mut clusters)?;
@@ -208,9 +208,9 @@ impl Gathered {
 
     /// All partitions are resolved: the clusters, by the line that stands for each, the other
     /// lines, by number, and the list. The first two hold at most `capacity` rows in memory each.
-    pub fn merge(self, capacity: usize) -> (Clusters, Others, File) {
+    pub fn merge(self, capacity: usize) -> (Clusters, OtherLines, File) {
         let clusters = Clusters(self.clusters.merge(capacity));
-        (clusters, Others(self.others.merge(capacity)), self.list.into_file())
+        (clusters, OtherLines(self.others.merge(capacity)), self.list.into_file())
     }
 
     /// Bytes of the files.
@@ -227,16 +227,16 @@ fn write_run<R: Keyed + Ord>(runs: &Runs<R>, rows: &mut Vec<R>) -> io::Result<()
 
 /// Clusters, by the number of the line that stands for each.
 #[derive(Debug)]
-pub struct Clusters(Merged<Whole>);
+pub struct Clusters(Merged<WholeCluster>);
 
 impl Clusters {
     /// Returns the next cluster.
-    pub fn next_cluster(&mut self) -> io::Result<Option<Whole>> {
+    pub fn next_cluster(&mut self) -> io::Result<Option<WholeCluster>> {
         self.0.next_record()
     }
 }
 
-impl Whole {
+impl WholeCluster {
     /// Returns the other lines of the cluster, in order; `list` is what the list holds.
     pub fn others<'a>(&self, list: &'a [u8]) -> io::Result<impl Iterator<Item = Member> + use<'a>> {
         // Where there are none the list may have ended before.
@@ -270,9 +270,9 @@ fn members(list: &[u8], first: u64, count: u64) -> io::Result<&[u8]> {
 
 /// Lines of which another stands for the cluster, by number.
 #[derive(Debug)]
-pub struct Others(Merged<OtherLine>);
+pub struct OtherLines(Merged<OtherLine>);
 
-impl Others {
+impl OtherLines {
     /// Returns the next line.
     pub fn next_line(&mut self) -> io::Result<Option<OtherLine>> {
         self.0.next_record()
@@ -317,7 +317,7 @@ impl Fingerprinted for Waiting {
     }
 }
 
-impl Record for Whole {
+impl Record for WholeCluster {
     type Words = [u64; 6];
 
     #[inline]
@@ -328,11 +328,11 @@ impl Record for Whole {
 
     #[inline]
     fn from_words([line, place, bytes, first, others, others_room]: [u64; 6]) -> Self {
-        Whole { standing: Member { line, place, bytes }, first, others, others_room }
+        WholeCluster { standing: Member { line, place, bytes }, first, others, others_room }
     }
 }
 
-impl Keyed for Whole {
+impl Keyed for WholeCluster {
     #[inline]
     fn key(&self) -> u64 {
         self.standing.line

@@ -23,11 +23,13 @@ mod set;
 pub use candidates::{Candidates, Ledger, PartitionRecords};
 pub use census::{Census, Cluster, Keep, Occurrence, Settled, Uncounted, line_length};
 pub use firsts::Firsts;
-pub use gathered::{ChunkLines, Clusters, Gathered, Member, OtherLine, Others, Wanted, Whole};
+pub use gathered::{
+    ChunkLines, Clusters, Gathered, Member, OtherLine, OtherLines, Wanted, WholeCluster,
+};
 pub use levels::Unplaced;
-pub use levels::{Found, Ladders, LaddersBuilder, Largest, Levels, Placed, Places, UNMERGED};
+pub use levels::{Ladders, LaddersBuilder, Largest, Levels, PageTotals, Placed, Places, UNMERGED};
 pub(crate) use on_disk::damaged;
-pub use on_disk::{Asked, Merged, Numbers, Runs, Sorted, SpillFiles};
+pub use on_disk::{Merged, NumberLookup, Numbers, Runs, Sorted, SpillFiles};
 pub use scatter::{Flags, KeepBitmap, PARTITIONS, Scattered, partition_of};
 pub use seen::Seen;
 pub use set::{ClusterSet, Outlook};

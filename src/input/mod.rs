@@ -42,7 +42,7 @@ use crate::limits;
 use cut::Sizes;
 use decode::zstd::Unpacking;
 use disk::Sample;
-use disk::file_state::{Before, changed};
+use disk::file_state::{Before, input_changed};
 use disk::{files, sigbus};
 use source::Source;
 
@@ -229,7 +229,7 @@ impl Input {
         let first: Vec<Before> = first.map(FileSummary::as_read).collect();
         if input.files.len() != first.len() {
             let (then, now) = (first.len(), input.files.len());
-            return Err(changed("input", &format!("expected {then} files, found {now}")));
+            return Err(input_changed("input", &format!("expected {then} files, found {now}")));
         }
         Ok(Input { first, ..input })
     }

@@ -11,7 +11,7 @@ use super::decode::Compression;
 use super::decode::reader::Reader;
 use super::decode::zstd::{Unpacking, dictionary};
 use super::disk::Disk;
-use super::disk::file_state::{Before, FileState, changed};
+use super::disk::file_state::{Before, FileState, input_changed};
 use super::disk::files;
 use super::disk::mapped::{Mapped, Origin};
 use super::disk::read_ahead::ReadAhead;
@@ -194,7 +194,7 @@ impl Source {
     /// Notes what the file ends with, or checks that it still is what an earlier reading has noted.
     fn finish_state(&mut self) -> Result<()> {
         let Some(state) = &mut self.summary.state else { return Ok(()) };
-        state.finish(&self.origin.file).map_err(|why| changed(&self.origin.shown, &why))
+        state.finish(&self.origin.file).map_err(|why| input_changed(&self.origin.shown, &why))
     }
 }
 
@@ -220,7 +220,7 @@ impl Opened {
         }
         let state = FileState::of(&handle, &metadata);
         let state = match first {
-            Some(first) => first.state_again(state).map_err(|why| changed(&shown, &why))?,
+            Some(first) => first.state_again(state).map_err(|why| input_changed(&shown, &why))?,
             None => state,
         };
         // Where files are made up while they are read, an empty one may be none.
@@ -231,7 +231,7 @@ impl Opened {
             None => None,
         };
         if let Some(state) = &state {
-            state.check_end(&handle).map_err(|why| changed(&shown, &why))?;
+            state.check_end(&handle).map_err(|why| input_changed(&shown, &why))?;
         }
         let origin = Arc::new(Origin { file: handle, shown, size });
         Ok(Opened { origin, state, rest_bytes, bytes: metadata.len() })
@@ -275,7 +275,7 @@ impl Opened {
         // It is read from its end.
         let has_grown = self.origin.size.is_some_and(|size| size < self.bytes);
         if container == Container::Parquet && has_grown {
-            return Err(changed(shown, "it has grown"));
+            return Err(input_changed(shown, "it has grown"));
         }
         let parser = parser_of(container, plan, (&self.origin, is_packed)).map_err(at_origin)?;
         Ok((stream.into_rows(parser, plan.separator), Some(container)))

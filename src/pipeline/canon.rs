@@ -2,7 +2,7 @@
 
 use super::scan::layouts::Parcel;
 use super::scan::walk::{LineVisitor, Worker, count_lines, push_form, walk_lines};
-use super::scan::{Batch, BatchChunk, FORM_BYTES, Pass, Scan, changed};
+use super::scan::{Batch, BatchChunk, FORM_BYTES, Pass, Scan, input_changed};
 use super::threads::aside::aside;
 use super::threads::pool::Stage;
 use super::{Job, Outcome, line_place};
@@ -112,7 +112,7 @@ pub fn canon(job: &Job, plan: &CanonPlan, output: &mut Output) -> Result<Outcome
                 let mut rows = rows.into_iter();
                 let mut parts = Vec::with_capacity(chunks.len());
                 for BatchChunk { parcel, first_line, made, .. } in chunks {
-                    let made = made.or_else(|| rows.next()).ok_or_else(changed)?;
+                    let made = made.or_else(|| rows.next()).ok_or_else(input_changed)?;
                     parts.push((parcel, made.listing));
                     if let Some(line) = made.bad {
                         bad = Some((first_line + u64::from(line.number) + 1, line));

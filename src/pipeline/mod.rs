@@ -6,11 +6,11 @@
 //!                                    \--> scatter --> cluster --> marks --/
 //! ```
 //!
-//! `budget` divides the memory; `flow` bounds what is on its way, and `overflow` takes what has no
-//! room. `seats` lets as many threads work as there are to be: a reader that unpacks takes a seat
-//! from the workers, and leaves it to them while it waits.
+//! `budget.rs` divides the memory; `scan/flow.rs` bounds what is on its way, and what has no room
+//! goes to `dedup/overflow.rs`. `threads/seats.rs` lets as many threads work as there are to be: a
+//! reader that unpacks takes a seat from the workers, and leaves it to them while it waits.
 //!
-//! `scan` reads the input and moves batches of chunks through the workers; each job says what a
+//! `scan/` reads the input and moves batches of chunks through the workers; each job says what a
 //! worker does with a chunk, and what happens with a batch once all its chunks are done.
 
 mod budget;

@@ -7,7 +7,7 @@ mod unplaced;
 
 pub use ladders::{Ladders, LaddersBuilder, Placed, UNMERGED};
 pub use places::Places;
-pub use unplaced::{Found, Unplaced};
+pub use unplaced::{PageTotals, Unplaced};
 
 use std::cmp::Reverse;
 

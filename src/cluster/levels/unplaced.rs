@@ -49,16 +49,16 @@ pub struct Unplaced {
 
 /// What was found out about pages.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct PageTotals {
     /// How many pages there are.
     pub pages: u64,
     /// The largest of the pages.
     pub largest: Largest,
 }
 
-impl Found {
+impl PageTotals {
     /// Adds what was found out about others; the `count` largest stay.
-    pub fn add(&mut self, more: Found, count: usize) {
+    pub fn add(&mut self, more: PageTotals, count: usize) {
         self.pages += more.pages;
         self.largest.extend(more.largest);
         keep_largest(count, &mut self.largest);
@@ -119,7 +119,7 @@ impl Unplaced {
         partition: usize,
         bytes_max: u64,
         count: usize,
-    ) -> io::Result<Option<Found>> {
+    ) -> io::Result<Option<PageTotals>> {
         let records = *self.records.lock(partition);
         let at = self.places.set_aside(records).next_at();
         let extent = Extent { at, end: at + records };
@@ -149,8 +149,8 @@ impl Unplaced {
         extent: Extent,
         bytes_max: u64,
         count: usize,
-    ) -> io::Result<ControlFlow<u64, Found>> {
-        let mut found = Found::default();
+    ) -> io::Result<ControlFlow<u64, PageTotals>> {
+        let mut found = PageTotals::default();
         for part in 0..parts {
             let places = PlaceWriter::new(self.places.file(), extent, part > 0);
             let forms = match self.part_of(partition, (part, parts), bytes_max, places)? {
@@ -317,7 +317,7 @@ mod tests {
             for (bytes_max, has_parts) in [(2000, true), (u64::MAX, false)] {
                 let some = chunks(&cuts);
                 let mut unplaced = unplaced(&Levels::new(LEVELS), &some, known);
-                let mut found = Found::default();
+                let mut found = PageTotals::default();
                 for partition in 0..PARTITIONS {
                     found.add(unplaced.resolve(partition, bytes_max, 7).unwrap().unwrap(), 7);
                 }

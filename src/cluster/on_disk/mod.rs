@@ -10,7 +10,7 @@ pub(super) mod sorted;
 pub(super) mod spill;
 
 pub(crate) use extents::damaged;
-pub use numbers::{Asked, Numbers};
+pub use numbers::{NumberLookup, Numbers};
 pub use runs::{Merged, Runs};
 pub use sorted::Sorted;
 pub use spill::SpillFiles;

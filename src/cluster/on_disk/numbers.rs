@@ -75,17 +75,17 @@ impl Numbers {
     }
 
     /// To be asked for in order, with about `window_bytes` of memory.
-    pub fn ask(self, window_bytes: usize) -> Asked {
+    pub fn ask(self, window_bytes: usize) -> NumberLookup {
         let count = self.count();
         let runs = self.runs.into_inner().expect("no thread panics while it holds the list");
         let window = vec![0; (window_bytes / 8).max(1)];
-        Asked { file: self.file.into_file(), runs, window, start: 0, end: 0, count, met: 0 }
+        NumberLookup { file: self.file.into_file(), runs, window, start: 0, end: 0, count, met: 0 }
     }
 }
 
 /// The numbers, of which a window is in memory: a bit for each that there could be.
 #[derive(Debug)]
-pub struct Asked {
+pub struct NumberLookup {
     file: File,
     runs: Vec<Run>,
     window: Vec<u64>,
@@ -97,7 +97,7 @@ pub struct Asked {
     met: u64,
 }
 
-impl Asked {
+impl NumberLookup {
     /// Is `number` one of them? Each may be asked for once, in ascending order.
     #[inline]
     pub fn contains(&mut self, number: u64) -> io::Result<bool> {

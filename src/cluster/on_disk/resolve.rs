@@ -9,7 +9,7 @@ use crate::fingerprint::Fingerprint;
 
 /// The fingerprints of one pass over a partition: from the first to before the second, or to the
 /// end.
-pub(crate) type Range = (Fingerprint, Option<Fingerprint>);
+pub(crate) type FingerprintRange = (Fingerprint, Option<Fingerprint>);
 
 /// Brings the records of `partition` down to one for each fingerprint, with at most `capacity` of
 /// them in memory at once.
@@ -25,7 +25,7 @@ pub(crate) fn resolve<R: Fingerprinted>(
     partition: usize,
     capacity: usize,
     merge: impl Fn(&mut R, &R),
-    mut pass: impl FnMut(&mut Vec<R>, Range) -> io::Result<()>,
+    mut pass: impl FnMut(&mut Vec<R>, FingerprintRange) -> io::Result<()>,
 ) -> io::Result<()> {
     let capacity = capacity.max(2);
     let room = usize::try_from(spill.records(partition)).map_or(capacity, |all| all.min(capacity));

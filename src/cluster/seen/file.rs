@@ -26,7 +26,7 @@ use std::sync::Mutex;
 use siphasher::sip::SipHasher13;
 
 use crate::cluster::on_disk::extents::Extent;
-use crate::cluster::on_disk::resolve::Range;
+use crate::cluster::on_disk::resolve::FingerprintRange;
 use crate::cluster::on_disk::sorted::{Ascending, RECORD_BYTES};
 use crate::cluster::scatter::{bounds_of, partition_of};
 use crate::cluster::set::ClusterSet;
@@ -296,7 +296,7 @@ impl SeenFile {
     pub(super) fn between(
         &self,
         partition: usize,
-        (from, end): Range,
+        (from, end): FingerprintRange,
     ) -> io::Result<Ascending<'_>> {
         let (first, last) = bounds_of(partition);
         let from = self.position(from.max(first))?;

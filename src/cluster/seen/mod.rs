@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use super::firsts::Numbered;
 use super::on_disk::records::Fingerprinted as _;
-use super::on_disk::resolve::Range;
+use super::on_disk::resolve::FingerprintRange;
 use super::on_disk::sorted::{Ascending, Sorted};
 use super::scatter::PARTITIONS;
 use super::set::ClusterSet;
@@ -108,7 +108,7 @@ impl Seen {
     pub(super) fn retain_new(
         &self,
         partition: usize,
-        range: Range,
+        range: FingerprintRange,
         records: &mut Vec<Numbered>,
     ) -> io::Result<()> {
         let Some(old) = &self.old else { return Ok(()) };
@@ -201,7 +201,7 @@ impl Seen {
 }
 
 /// All fingerprints.
-const WHOLE: Range = (Fingerprint(0), None);
+const WHOLE: FingerprintRange = (Fingerprint(0), None);
 
 fn next_of(ascending: &mut Option<Ascending>) -> io::Result<Option<Fingerprint>> {
     ascending.as_mut().map_or(Ok(None), Ascending::next)

@@ -11,9 +11,11 @@
 //!
 //! Pieces are delivered in order. A piece that cannot be decoded goes back to the packed bytes, and
 //! from there on all is decoded here: so what is readable, and the error, are the same either way.
-//! But for two things: a frame whose header tells of less than it holds gives another block, or a
-//! part of one, where the decoder still has the room of a larger frame before it, or takes less at
-//! once. And blocks that refer to more than the window are found out as a stream alone.
+//! There are two exceptions, both of damaged frames:
+//!
+//! - Of a frame that holds more than its header says, a stream may give another block, or a part of
+//!   one: where its decoder still has the room of a larger frame before it, or takes less at once.
+//! - Blocks that refer to more than the window are found out as a stream alone.
 
 use std::collections::VecDeque;
 use std::io::{self, Read as _};
@@ -32,7 +34,7 @@ use crate::limits::{
     UNPACKED_FRAME_BYTES_MAX, UNPACKING_BYTES, ZSTD_WINDOW_LOG_MAX, ZSTD_WINDOW_PARTS,
 };
 use blocks::Blocks;
-use frames::{Found, FrameBounds, Header, Walk};
+use frames::{FrameBounds, Header, Walk, WalkResult};
 
 /// By whom frames are decoded, and how much is done at once.
 #[derive(Clone, Debug)]
@@ -392,7 +394,7 @@ impl Unpacker {
         let mut walk = Walk::default();
         while content_bytes < self.how.piece_bytes {
             match walk.step(&self.packed[end..], &self.bounds) {
-                Found::Frame { packed_bytes, content_bytes_max: more } => {
+                WalkResult::Frame { packed_bytes, content_bytes_max: more } => {
                     if content_bytes_max + more > self.how.frame_bytes_max {
                         break;
                     }
@@ -403,8 +405,8 @@ impl Unpacker {
                     content_bytes += more.min(packed_bytes as u64 * 32);
                     walk = Walk::default();
                 }
-                Found::More if self.read_more(usize::MAX) => {}
-                Found::More | Found::Other => break,
+                WalkResult::More if self.read_more(usize::MAX) => {}
+                WalkResult::More | WalkResult::Other => break,
             }
             if end as u64 >= self.how.frame_bytes_max {
                 break;

@@ -130,7 +130,7 @@ impl Before {
 }
 
 /// The error of an input that is not what it was when it was read first.
-pub(crate) fn changed(shown: &str, why: &str) -> Error {
+pub(crate) fn input_changed(shown: &str, why: &str) -> Error {
     Error::input(format!(
         "{shown}: the input has changed between the first and the second reading: {why}; run again \
          when nothing writes to it"

@@ -9,7 +9,7 @@ use super::overflow::Overflow;
 use crate::cluster::{ClusterSet, Seen};
 use crate::error::Result;
 use crate::pipeline::scan::walk::{Worker, each_entry_again};
-use crate::pipeline::scan::{Pass, Scan, changed};
+use crate::pipeline::scan::{Pass, Scan, input_changed};
 use crate::pipeline::threads::pool::Pool;
 use crate::pipeline::{Job, Outcome, line_place};
 use crate::record::{Entry, Record, Workspace};
@@ -111,7 +111,7 @@ fn first_unmarked(
         let record = records;
         records += 1;
         found = if u64::from(record) >= texts.len() {
-            Err(changed())
+            Err(input_changed())
         } else if !marks.contains(record) {
             Ok(Some((*line_number, url.to_vec())))
         } else {

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 
 use super::backlog::{self, Backlog};
 use crate::cluster::{
-    Asked, Candidates, ClusterSet, Firsts, Flags, Ledger, Numbers, PartitionRecords, Scattered,
-    Seen, Sorted,
+    Candidates, ClusterSet, Firsts, Flags, Ledger, NumberLookup, Numbers, PartitionRecords,
+    Scattered, Seen, Sorted,
 };
 use crate::error::Result;
 use crate::pipeline::budget::Budget;
@@ -99,7 +99,7 @@ impl Overflow {
         pool: &Pool,
         set: &ClusterSet,
         seen: &Seen,
-    ) -> Result<(Asked, u64)> {
+    ) -> Result<(NumberLookup, u64)> {
         self.candidates.finish().map_err(|error| temp::failed(&self.folder, error))?;
         let kept = Numbers::new(temp::open(&self.folder)?);
         let fresh = match seen.key() {
@@ -122,7 +122,7 @@ impl Overflow {
     }
 
     /// Is the record `number` one of those in `first`? Records in order.
-    pub(super) fn is_next(&self, first: &mut Asked, number: u64) -> Result<bool> {
+    pub(super) fn is_next(&self, first: &mut NumberLookup, number: u64) -> Result<bool> {
         first.contains(number).map_err(|error| temp::failed(&self.folder, error))
     }
 

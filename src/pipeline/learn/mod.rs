@@ -32,7 +32,7 @@ use crate::mine::{MinedSite, Miner, Observation, site_of};
 use crate::parts;
 use crate::record::NO_HOST;
 use sightings::{ChunkSightings, ChunkSite, Load, SHARES, Shares};
-use url_words::{WordCounter, Words};
+use url_words::{WordCounter, WordCounts};
 
 /// Chunks, and numbers of sightings in them.
 type Places = Vec<(u32, u32)>;
@@ -59,7 +59,7 @@ const MINED_BYTES_OF_PARAM: u64 = 70;
 const MINED_BYTES_OF_WORD: u64 = 85;
 
 /// Bytes that the tables of a site with so many records take while it is mined.
-fn mined_bytes(records: u64, text_bytes: u64, words: Words) -> u64 {
+fn mined_bytes(records: u64, text_bytes: u64, words: WordCounts) -> u64 {
     let by_text = records * MINED_BYTES_BESIDE_TEXT
         + text_bytes * MINED_TEXTS
         + words.path_bytes * MINED_PATHS;
@@ -204,12 +204,12 @@ impl Gathered {
 /// end.
 struct Sites<'a> {
     chunks: &'a [ChunkSightings],
-    sites: Vec<(&'a [u8], Places, Words)>,
+    sites: Vec<(&'a [u8], Places, WordCounts)>,
 }
 
 impl<'a> Sites<'a> {
     fn of(chunks: &'a [ChunkSightings]) -> Sites<'a> {
-        let mut sites: BTreeMap<&[u8], (Places, Words)> = BTreeMap::new();
+        let mut sites: BTreeMap<&[u8], (Places, WordCounts)> = BTreeMap::new();
         for (number, chunk) in (0u32..).zip(chunks) {
             for ChunkSite { site, sightings, words } in &chunk.sites {
                 let (places, all_words) = sites.entry(site).or_default();
@@ -226,7 +226,7 @@ impl<'a> Sites<'a> {
     /// Is there memory to mine them all: for their sightings, and for the tables of as many sites
     /// as there are workers?
     fn has_room(&self, job: &Job) -> bool {
-        let (mut records, mut words) = (0, Words::default());
+        let (mut records, mut words) = (0, WordCounts::default());
         for (_, sightings, its_words) in self.sites.iter().take(job.workers()) {
             records += sightings.len() as u64;
             words += *its_words;

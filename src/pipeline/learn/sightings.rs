@@ -3,7 +3,7 @@
 
 mod shares;
 
-use super::url_words::Words;
+use super::url_words::WordCounts;
 use crate::mine::Observation;
 use crate::record::fields::time;
 use crate::record::{Fields, Record};
@@ -25,7 +25,7 @@ pub(super) struct ChunkSite {
     pub(super) site: Box<[u8]>,
     /// Which sightings are of it.
     pub(super) sightings: Vec<u32>,
-    pub(super) words: Words,
+    pub(super) words: WordCounts,
 }
 
 /// One record, with its texts in [`ChunkSightings::text`], one after the other.
@@ -114,7 +114,7 @@ impl ChunkSightings {
         self.sites.push(ChunkSite {
             site: site.into(),
             sightings: Vec::new(),
-            words: Words::default(),
+            words: WordCounts::default(),
         });
         self.sites.len() - 1
     }

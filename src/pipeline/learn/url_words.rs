@@ -5,7 +5,7 @@ use std::ops::AddAssign;
 
 /// The words of some URLs of a site: segments of paths, and names of parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Words {
+pub(super) struct WordCounts {
     /// Parameters, all of them.
     pub(super) params: u64,
     /// Words that are different; those of several chunks may be the same.
@@ -14,8 +14,8 @@ pub(super) struct Words {
     pub(super) path_bytes: u64,
 }
 
-impl AddAssign for Words {
-    fn add_assign(&mut self, more: Words) {
+impl AddAssign for WordCounts {
+    fn add_assign(&mut self, more: WordCounts) {
         self.params += more.params;
         self.distinct += more.distinct;
         self.path_bytes += more.path_bytes;
@@ -36,13 +36,13 @@ pub(super) struct WordCounter {
 impl WordCounter {
     /// The words of `url`, of the site with the number `site`. Price: a hash for its folder, its
     /// last segment, and each parameter.
-    pub(super) fn count(&mut self, site: usize, url: &[u8]) -> Words {
+    pub(super) fn count(&mut self, site: usize, url: &[u8]) -> WordCounts {
         let url = &url[..memchr::memchr(b'#', url).unwrap_or(url.len())];
         let (before_query, query) = match memchr::memchr(b'?', url) {
             Some(at) => (&url[..at], Some(&url[at + 1..])),
             None => (url, None),
         };
-        let mut words = Words::default();
+        let mut words = WordCounts::default();
         let end = memchr::memrchr(b'/', before_query).unwrap_or(before_query.len());
         let (folder, last) = before_query.split_at(end);
         let last = last.strip_prefix(b"/").unwrap_or(last);
@@ -86,7 +86,7 @@ mod tests {
     fn words_are_counted_once_for_each_site() {
         let mut counter = WordCounter::default();
         let mut count = |site, url: &str| {
-            let Words { params, distinct, .. } = counter.count(site, url.as_bytes());
+            let WordCounts { params, distinct, .. } = counter.count(site, url.as_bytes());
             (params, distinct)
         };
         assert_eq!(count(0, "http://a.test/shop/x?id=1&id=2&sort=up#/y?z=1"), (3, 4));

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use super::delivery::{Delivered, Word};
+use super::delivery::{Delivered, Message};
 use super::layouts::Parcel;
 use crate::error::{Error, Result};
 use crate::limits::{BATCH_CHUNKS, BATCH_CHUNKS_LAST, BATCH_OWN_BYTES, BATCH_OWN_BYTES_MIN};
@@ -41,7 +41,7 @@ pub(crate) struct BatchChunk<T> {
 
 /// The batches of a pass.
 pub(super) struct Batches<'a> {
-    receiver: &'a Receiver<Result<Word>>,
+    receiver: &'a Receiver<Result<Message>>,
     /// Most bytes of memory for one of them.
     bytes_max: u64,
     chunks: usize,
@@ -56,7 +56,7 @@ pub(super) struct Batches<'a> {
 impl<'a> Batches<'a> {
     /// Begins with the chunks that come by `receiver`, with `bytes_max` bytes of memory for each
     /// batch.
-    pub(super) fn new(receiver: &'a Receiver<Result<Word>>, bytes_max: u64) -> Self {
+    pub(super) fn new(receiver: &'a Receiver<Result<Message>>, bytes_max: u64) -> Self {
         Batches {
             receiver,
             bytes_max,
@@ -181,7 +181,7 @@ struct Part {
 /// unpacked; the second half, which takes longer for each chunk the fewer there are of them,
 /// waits for a full batch. So it is with mapped files that the disk has yet to read.
 fn next_part(
-    receiver: &Receiver<Result<Word>>,
+    receiver: &Receiver<Result<Message>>,
     gathered: &mut BatchSoFar,
     bytes_max: u64,
     before: usize,
@@ -195,10 +195,12 @@ fn next_part(
             Some(most) => receiver.recv_timeout(most),
         };
         let Delivered { parcel: chunk, bytes, queued } = match next {
-            Ok(Ok(Word::Chunk(delivered))) => delivered,
+            Ok(Ok(Message::Chunk(delivered))) => delivered,
             // It waits for the room that these take.
-            Ok(Ok(Word::NoRoom { bytes_inside })) if bytes_inside <= gathered.bytes => return part,
-            Ok(Ok(Word::NoRoom { .. })) => continue,
+            Ok(Ok(Message::NoRoom { bytes_inside })) if bytes_inside <= gathered.bytes => {
+                return part;
+            }
+            Ok(Ok(Message::NoRoom { .. })) => continue,
             Ok(Err(error)) => return Part { reading: Err(error), ..part },
             Err(why) => {
                 let is_awaited = part.parcels.last().is_some_and(|chunk| {
@@ -273,9 +275,9 @@ mod tests {
         chunks.map(|chunk| Parcel::of_lines(chunk, fraction_read)).collect()
     }
 
-    fn delivered(parcel: Parcel, bytes: u64) -> Word {
+    fn delivered(parcel: Parcel, bytes: u64) -> Message {
         let queued = Flow::new(0).try_enter(0).unwrap();
-        Word::Chunk(Delivered { parcel, bytes, queued })
+        Message::Chunk(Delivered { parcel, bytes, queued })
     }
 
     #[test]
@@ -310,7 +312,7 @@ mod tests {
 
     #[test]
     fn a_batch_ends_when_the_next_chunk_waits_for_its_room() {
-        let no_room = |bytes_inside| Ok(Word::NoRoom { bytes_inside });
+        let no_room = |bytes_inside| Ok(Message::NoRoom { bytes_inside });
         let mut gathered = BatchSoFar::default();
         let (sender, receiver) = mpsc::sync_channel(9);
         let mut parcels = parcels_of(true, Some(0.1)).into_iter();

@@ -18,7 +18,7 @@ pub(super) struct Delivery<'a> {
     flow: Arc<Flow>,
     /// The bound for chunks until the workers take them.
     queue: Arc<Flow>,
-    sender: SyncSender<Result<Word>>,
+    sender: SyncSender<Result<Message>>,
     pool: &'a Pool,
     /// Was the last chunk that of a file, read or unpacked by the reader itself?
     was_own: bool,
@@ -31,7 +31,11 @@ pub(super) struct Delivery<'a> {
 
 impl<'a> Delivery<'a> {
     /// Begins a delivery by `sender`. What is on its way takes `flow_bytes` at most.
-    pub(super) fn new(flow_bytes: u64, sender: SyncSender<Result<Word>>, pool: &'a Pool) -> Self {
+    pub(super) fn new(
+        flow_bytes: u64,
+        sender: SyncSender<Result<Message>>,
+        pool: &'a Pool,
+    ) -> Self {
         Delivery {
             flow: Flow::new(flow_bytes),
             queue: Flow::new(AHEAD_BYTES as u64),
@@ -74,7 +78,7 @@ impl<'a> Delivery<'a> {
             let flow = Arc::clone(&self.flow);
             flow.enter_telling(bytes, |bytes_inside| {
                 // If nobody takes it any more, nor will the chunk be taken.
-                let _ = self.send(Ok(Word::NoRoom { bytes_inside }));
+                let _ = self.send(Ok(Message::NoRoom { bytes_inside }));
             })
         });
         parcel.hold(ticket);
@@ -82,11 +86,11 @@ impl<'a> Delivery<'a> {
             self.seat = None;
             self.queue.enter(queued_bytes)
         });
-        self.send(Ok(Word::Chunk(Delivered { parcel, bytes, queued })))
+        self.send(Ok(Message::Chunk(Delivered { parcel, bytes, queued })))
     }
 
     /// Sends `one`. `false` if nobody takes it any more.
-    pub(super) fn send(&mut self, one: Result<Word>) -> bool {
+    pub(super) fn send(&mut self, one: Result<Message>) -> bool {
         match self.sender.try_send(one) {
             Err(TrySendError::Full(one)) => {
                 self.seat = None;
@@ -98,7 +102,7 @@ impl<'a> Delivery<'a> {
 }
 
 /// What the thread that reads has to say.
-pub(super) enum Word {
+pub(super) enum Message {
     /// A chunk.
     Chunk(Delivered),
     /// The news that one more chunk has no room beside those that are on their way, which take so

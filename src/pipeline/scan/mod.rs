@@ -28,7 +28,7 @@ use layouts::{Layouts, Parcel};
 
 pub(super) use batch::{Batch, BatchChunk};
 pub use pass::{NoProgress, ProgressListener};
-pub(super) use pass::{Pass, PassProgress, WasRead, changed};
+pub(super) use pass::{Pass, PassProgress, WasRead, input_changed};
 
 /// A pass over all of a job's input.
 pub(super) struct Scan<'a, K = fn(&Parcel, u64) -> u64> {
@@ -133,7 +133,9 @@ impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
                 file.lines = lines;
             }
             match pass.first {
-                Some(first) if end.is_ok() && is_whole && first.lines != lines => Err(changed()),
+                Some(first) if end.is_ok() && is_whole && first.lines != lines => {
+                    Err(input_changed())
+                }
                 _ => Ok((WasRead { files, files_in_all, lines }, end)),
             }
         })

@@ -90,7 +90,7 @@ pub(crate) struct WasRead {
 
 /// The input is not what it was.
 #[cold]
-pub(crate) fn changed() -> Error {
+pub(crate) fn input_changed() -> Error {
     Error::input(
         "the input has changed between the first and the second reading; run again when nothing writes \
          to it",

@@ -14,7 +14,7 @@ use super::SelectPlan;
 use super::spellings::{SpellingFiles, SpellingWriter, Spellings};
 use super::tell::text_bytes;
 use crate::cluster::{
-    Census, ChunkLines, Clusters, Flags, Gathered, KeepBitmap, Member, Others, PARTITIONS,
+    Census, ChunkLines, Clusters, Flags, Gathered, KeepBitmap, Member, OtherLines, PARTITIONS,
     Scattered, Settled, Wanted,
 };
 use crate::error::Result;
@@ -22,7 +22,7 @@ use crate::fingerprint::Fingerprint;
 use crate::input::Mapped;
 use crate::pipeline::scan::layouts::Parcel;
 use crate::pipeline::scan::walk::{Worker, each_entry_again, walk};
-use crate::pipeline::scan::{BatchChunk, Pass, RECORD_BYTES, Scan, WasRead, changed};
+use crate::pipeline::scan::{BatchChunk, Pass, RECORD_BYTES, Scan, WasRead, input_changed};
 use crate::pipeline::threads::pool::{Pool, Stage, try_each_partition};
 use crate::pipeline::{InputFile, Job, temp};
 use crate::record::Entry;
@@ -31,7 +31,7 @@ use crate::report::Tally;
 /// What was gathered: lines by cluster, and their spellings.
 pub(super) struct GatheredClusters {
     pub(super) clusters: Clusters,
-    pub(super) others: Others,
+    pub(super) others: OtherLines,
     /// The list of members that do not stand for their cluster; `None` if it is empty.
     pub(super) list: Option<Mapped>,
     pub(super) spellings: Spellings,
@@ -108,7 +108,7 @@ pub(super) fn gather(
     drop(sorting);
     let count = count.into_inner();
     if expected.is_some_and(|expected| expected != count) {
-        return Err(changed());
+        return Err(input_changed());
     }
     let bytes = spellings.bytes() + gathered.spilled_bytes();
     let (clusters, others, list) = gathered.merge(budget.merge_capacity(Gathered::ROW_BYTES));
@@ -194,7 +194,7 @@ impl<'a> Gathering<'a> {
                     }
                 });
                 if !is_known.into_inner() {
-                    return Err(changed());
+                    return Err(input_changed());
                 }
                 let count = batch.chunks.len();
                 let lines = pool.map_with(
@@ -221,7 +221,7 @@ impl<'a> Gathering<'a> {
         )?;
         let count = |partition| census.lines(partition, &wanted);
         let expected: u64 = pool.map(Stage::Clustering, PARTITIONS, count).into_iter().sum();
-        if marked == expected { Ok(()) } else { Err(changed()) }
+        if marked == expected { Ok(()) } else { Err(input_changed()) }
     }
 
     fn gatherer(&self) -> Gatherer<'a> {
@@ -260,7 +260,8 @@ impl<'a> Gathering<'a> {
         let (mut line, mut record_at) = (0, 0);
         each_entry_again(chunk, self.job, workspace, |entry| {
             if let Entry::Record(record) = entry {
-                let fingerprint = *fingerprints.get(record_at as usize).ok_or_else(changed)?;
+                let fingerprint =
+                    *fingerprints.get(record_at as usize).ok_or_else(input_changed)?;
                 if marks.contains(record_at) {
                     marked.push(fingerprint);
                     writer.push(&record, line, &mut members)?;
@@ -271,7 +272,7 @@ impl<'a> Gathering<'a> {
             Ok(())
         })??;
         if record_at as usize != fingerprints.len() || line != lines {
-            return Err(changed());
+            return Err(input_changed());
         }
         writer.flush(&mut members)?;
         Ok(ChunkLines::new(&marked, members))

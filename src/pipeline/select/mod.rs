@@ -16,7 +16,7 @@ use std::ops::{ControlFlow, Range};
 use super::scan::layouts::Parcel;
 use super::scan::walk;
 use super::scan::walk::{Worker, count_lines, each_entry_again, walk};
-use super::scan::{BatchChunk, Pass, RECORD_BYTES, Scan, WasRead, changed};
+use super::scan::{BatchChunk, Pass, RECORD_BYTES, Scan, WasRead, input_changed};
 use super::threads::pool::{Pool, Stage};
 use super::{Job, Outcome, Print};
 use crate::bytes::decimal::push_number_to;
@@ -300,7 +300,7 @@ fn write_representatives(
             },
         )
     })?;
-    if selected.end_before(job, read.lines)? { writer.finish() } else { Err(changed()) }
+    if selected.end_before(job, read.lines)? { writer.finish() } else { Err(input_changed()) }
 }
 
 /// Parts of the listing, a chunk each, that are put together while as many wait to be written.
@@ -374,14 +374,14 @@ impl SelectedChunk<'_> {
         };
         let mut entries = represented.iter().zip(self.range.start + 1..);
         each_entry_again(self.chunk, job, workspace, |entry| {
-            let (lines, number) = entries.next().ok_or_else(changed)?;
+            let (lines, number) = entries.next().ok_or_else(input_changed)?;
             if *lines == 0 {
                 return Ok(());
             }
-            let Entry::Record(record) = entry else { return Err(changed()) };
+            let Entry::Record(record) = entry else { return Err(input_changed()) };
             each(number, &record, *lines);
             Ok(())
         })??;
-        if entries.next().is_some() { Err(changed()) } else { Ok(()) }
+        if entries.next().is_some() { Err(input_changed()) } else { Ok(()) }
     }
 }

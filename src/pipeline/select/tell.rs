@@ -14,7 +14,7 @@ use super::lister::{Ahead, Lister, list};
 use super::members::GatheredClusters;
 use super::spellings::Spellings;
 use crate::canonical::{Comparer, Scratch};
-use crate::cluster::{Cluster, OtherLine, Runs, Uncounted, Whole};
+use crate::cluster::{Cluster, OtherLine, Runs, Uncounted, WholeCluster};
 use crate::error::{Error, Result};
 use crate::input::Mapped;
 use crate::pipeline::threads::crew::spawn;
@@ -301,7 +301,7 @@ struct Teller<'a> {
 
 impl<'a> Teller<'a> {
     /// Bytes that the rows of `cluster` take, about, and its spellings while they are counted.
-    fn bytes(&self, cluster: Whole) -> u64 {
+    fn bytes(&self, cluster: WholeCluster) -> u64 {
         let standing = text_bytes(cluster.standing.bytes);
         let repeated = if self.is_for_programs { 2 * standing } else { 0 };
         let rows = (cluster.others + 1) * (ROW_BYTES + repeated);
@@ -310,7 +310,11 @@ impl<'a> Teller<'a> {
 
     /// Asks for what will be told soon: the other members of one cluster, and the
     /// spellings of another.
-    fn prefetch(&self, list_of: Option<&(u64, Whole)>, spellings_of: Option<&(u64, Whole)>) {
+    fn prefetch(
+        &self,
+        list_of: Option<&(u64, WholeCluster)>,
+        spellings_of: Option<&(u64, WholeCluster)>,
+    ) {
         if let Some((_, cluster)) = list_of {
             cluster.prefetch_others(self.list);
         }
@@ -325,7 +329,7 @@ impl<'a> Teller<'a> {
     fn tell(
         &self,
         number: u64,
-        cluster: Whole,
+        cluster: WholeCluster,
         scratch: &mut Scratch,
         listing: &mut Listing,
     ) -> Result<()> {
@@ -343,7 +347,13 @@ impl<'a> Teller<'a> {
 
     /// Writes the rows of a cluster that is too large to be put together with others.
     #[cold]
-    fn tell_alone(&self, pool: &Pool, number: u64, cluster: Whole, lister: &Lister) -> Result<()> {
+    fn tell_alone(
+        &self,
+        pool: &Pool,
+        number: u64,
+        cluster: WholeCluster,
+        lister: &Lister,
+    ) -> Result<()> {
         let standing = self.spellings.get(cluster.standing)?;
         let url = self.spellings.url(cluster.standing, standing);
         let mut scratch = Scratch::default();
@@ -388,7 +398,7 @@ impl<'a> Teller<'a> {
     /// than `spellings_max`.
     fn counted(
         &self,
-        cluster: Whole,
+        cluster: WholeCluster,
         standing: &'a [u8],
         spellings_max: usize,
     ) -> Result<Option<Vec<Spelling<'a>>>> {
@@ -423,7 +433,7 @@ impl<'a> Teller<'a> {
     fn count_in_files(
         &self,
         pool: &Pool,
-        cluster: Whole,
+        cluster: WholeCluster,
         mut write: impl FnMut(&[u8], u64) -> Result<()>,
     ) -> Result<()> {
         let (folder, budget) = (&self.job.memory.temp_dir, self.job.budget());

@@ -4,16 +4,16 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use super::changed::Looked;
 use super::findings::Findings;
 use super::record_bytes;
+use super::unchanged_examples::Looked;
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::pipeline::Job;
 use crate::pipeline::scan::layouts::Parcel;
 use crate::pipeline::scan::walk::{Worker, walk_with_fields};
-use crate::pipeline::scan::{BatchChunk, Pass, Scan, WasRead, changed};
+use crate::pipeline::scan::{BatchChunk, Pass, Scan, WasRead, input_changed};
 use crate::pipeline::threads::pool::Pool;
 use crate::record::without_no_host;
 use crate::report::ClusterRow;
@@ -152,7 +152,7 @@ impl Told {
         for (row, counts) in self.rows.iter_mut().zip(self.counts) {
             let lines: u64 = counts.values().map(|(count, _)| count).sum();
             if lines != row.lines {
-                return Err(changed());
+                return Err(input_changed());
             }
             let mut spellings: Vec<(Vec<u8>, (u64, u64))> = counts.into_iter().collect();
             row.spellings_total = spellings.len() as u64;

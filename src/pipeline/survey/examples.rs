@@ -2,9 +2,9 @@
 
 use std::convert::Infallible;
 
-use super::changed::Unchanged;
 use super::findings::Findings;
 use super::look::{LEVELS_BEFORE_RULES, Surveyed};
+use super::unchanged_examples::UnchangedExample;
 use crate::canonical::{Canonicalizer, Scratch};
 use crate::cluster::Placed;
 use crate::error::Result;
@@ -62,7 +62,7 @@ pub(super) fn find_examples(
                 if level > 0 {
                     let canonical = job.canonicalizer.canonical(found.url, &mut scratch);
                     let canonical = job.key.fingerprint(canonical.form);
-                    unchanged.extend(Unchanged::of(level, &example, canonical));
+                    unchanged.extend(UnchangedExample::of(level, &example, canonical));
                 }
                 row.examples.push(example);
                 keep_first(&mut row.examples);

@@ -11,7 +11,7 @@ use crate::record::fields::{agent, time};
 use crate::record::formats::crawllog;
 use crate::record::{Record, is_status};
 use crate::report::{Counts, Facet};
-use names::Names;
+use names::NameTable;
 pub(super) use sums::Sums;
 
 /// Parameters of one URL that are looked at.
@@ -24,14 +24,14 @@ pub(super) struct Facets {
     are_of_crawler: bool,
     columns: [Column; Facet::ALL.len()],
     /// The agents that were seen, and the numbers of their families.
-    agents: Names,
+    agents: NameTable,
     families: Vec<u32>,
 }
 
 /// One facet: names, and which records have them.
 #[derive(Debug, Default)]
 struct Column {
-    names: Names,
+    names: NameTable,
     /// A record, and the number of its name; those of one record are side by side.
     of: Vec<(u32, u32)>,
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::changed::Unchanged;
 use super::examples::find_examples;
 use super::facets::{Sums, count};
 use super::look::Surveyed;
+use super::unchanged_examples::UnchangedExample;
 use crate::canonical::RuleId;
 use crate::cluster::Placed;
 use crate::error::Result;
@@ -22,7 +22,7 @@ pub(super) struct Findings {
     /// How many records were looked at for the examples of each.
     pub(super) looks: Vec<u32>,
     /// The records that their step left as they were: those among the examples, and perhaps more.
-    pub(super) unchanged: Vec<Unchanged>,
+    pub(super) unchanged: Vec<UnchangedExample>,
     pub(super) counts: Counts,
     /// By rule: how many records it changed, and how many of them merge by rules of sites.
     site_rules: BTreeMap<usize, (u64, u64)>,
@@ -73,7 +73,7 @@ impl Findings {
     }
 
     /// The examples that their step left as they were, those that are shown.
-    pub(super) fn take_unchanged(&mut self) -> Vec<Unchanged> {
+    pub(super) fn take_unchanged(&mut self) -> Vec<UnchangedExample> {
         let mut unchanged = std::mem::take(&mut self.unchanged);
         unchanged.retain(|one| one.is_among(&self.levels));
         unchanged

@@ -13,22 +13,22 @@
 //!
 //! The report is the same either way.
 
-mod changed;
 mod clusters;
 mod examples;
 mod facets;
 mod findings;
 mod look;
+mod unchanged_examples;
 mod waiting;
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::scan::layouts::Parcel;
-use super::scan::{BatchChunk, FORM_BYTES, Pass, Scan, WasRead, changed};
+use super::scan::{BatchChunk, FORM_BYTES, Pass, Scan, WasRead, input_changed};
 use super::threads::pool::Pool;
 use super::{InputFile, Job, MemoryUse, Outcome};
-use crate::cluster::{Found, Ladders, Levels};
+use crate::cluster::{Ladders, Levels, PageTotals};
 use crate::error::Result;
 use crate::report::{InputRow, Survey, Tally};
 use clusters::describe_clusters;
@@ -71,7 +71,7 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
     })?;
     let (mut findings, sums, pages, mut memory) = surveying.finish(&read, top)?;
     if findings.counts.records != tally.records {
-        return Err(changed());
+        return Err(input_changed());
     }
     tally.set_unique(pages.pages);
     tally.check()?;
@@ -137,12 +137,16 @@ impl<'a> Surveying<'a> {
     }
 
     /// All was `read`: reads it again for records that wait. The `top` largest clusters are told.
-    fn finish(mut self, read: &WasRead, top: usize) -> Result<(Findings, Sums, Found, MemoryUse)> {
+    fn finish(
+        mut self,
+        read: &WasRead,
+        top: usize,
+    ) -> Result<(Findings, Sums, PageTotals, MemoryUse)> {
         let (job, pool) = (self.job, self.pool);
         let mut memory = MemoryUse { budget_bytes: job.memory.bytes, ..MemoryUse::default() };
         let Some(waiting) = self.waiting.take() else {
             memory.table_bytes = self.forms.memory_bytes();
-            let found = Found { pages: self.forms.len(), largest: self.forms.largest(top) };
+            let found = PageTotals { pages: self.forms.len(), largest: self.forms.largest(top) };
             return Ok((self.findings, self.sums, found, memory));
         };
         memory.table_bytes = waiting.forms_bytes;
@@ -160,7 +164,7 @@ impl<'a> Surveying<'a> {
             Ok(ControlFlow::Continue(()))
         })?;
         if !settled.are_over() {
-            return Err(changed());
+            return Err(input_changed());
         }
         Ok((self.findings, self.sums, found, memory))
     }

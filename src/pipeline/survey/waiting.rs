@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use super::ladders_of;
 use super::look::Surveyed;
-use crate::cluster::{Found, Levels, Places, Unplaced};
+use crate::cluster::{Levels, PageTotals, Places, Unplaced};
 use crate::error::{Error, Result};
 use crate::input::Mapped;
 use crate::pipeline::scan::BatchChunk;
@@ -50,11 +50,11 @@ impl<'a> Waiting<'a> {
 
     /// All records were added: finds out what became of each of them, in `bytes_max` of memory, and
     /// which clusters there are. The `top` largest are told.
-    pub(super) fn settle(self, bytes_max: u64, top: usize) -> Result<(Found, Settled)> {
+    pub(super) fn settle(self, bytes_max: u64, top: usize) -> Result<(PageTotals, Settled)> {
         let Waiting { job, pool, unplaced, first_line, .. } = self;
         let folder = &job.memory.temp_dir;
         unplaced.finish().map_err(|error| temp::failed(folder, error))?;
-        let found = Mutex::new(Found::default());
+        let found = Mutex::new(PageTotals::default());
         // Forms that grow are in memory twice for a while.
         let bytes_each = bytes_max / 3 * 2 / job.workers() as u64;
         let sorting = job.begin_pass("sorting out", None);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::tables::{Kind, Table};
+use super::tables::{ColumnKind, Table};
 use super::{RowFormat, Shape};
 use crate::bytes::decimal::push_number;
 use crate::bytes::hex;
@@ -55,10 +55,10 @@ pub(super) fn push_row(out: &mut Vec<u8>, shape: Shape, table: &Table, cells: &[
 }
 
 /// Is `cell` of this kind, or nothing?
-fn fits(cell: Cell, kind: Kind) -> bool {
+fn fits(cell: Cell, kind: ColumnKind) -> bool {
     match cell {
-        Cell::Text(_) => kind != Kind::Number,
-        Cell::Number(_) => kind == Kind::Number,
+        Cell::Text(_) => kind != ColumnKind::Number,
+        Cell::Number(_) => kind == ColumnKind::Number,
         Cell::Null => true,
     }
 }

@@ -259,16 +259,16 @@ impl Rows {
 mod tests {
     use std::fs;
 
-    use super::tables::{Column, DROPPED, Kind};
+    use super::tables::{Column, ColumnKind, DROPPED};
     use super::*;
     use crate::report::Claims;
 
     static TABLE: Table = Table {
         name: "test",
         columns: &[
-            Column { name: "url", kind: Kind::Text, about: "" },
-            Column { name: "count", kind: Kind::Number, about: "" },
-            Column { name: "note", kind: Kind::Text, about: "" },
+            Column { name: "url", kind: ColumnKind::Text, about: "" },
+            Column { name: "count", kind: ColumnKind::Number, about: "" },
+            Column { name: "note", kind: ColumnKind::Text, about: "" },
         ],
     };
 

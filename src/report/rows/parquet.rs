@@ -26,7 +26,7 @@ use parquet::schema::types::Type;
 
 use super::Provenance;
 use super::cells::readable;
-use super::tables::{Column, Kind, Table};
+use super::tables::{Column, ColumnKind, Table};
 use crate::error::{Error, Result};
 use crate::report::{Cell, Output};
 
@@ -65,10 +65,10 @@ enum OfKind {
 }
 
 impl Values {
-    fn new(kind: Kind, raw_of: Option<usize>) -> Values {
+    fn new(kind: ColumnKind, raw_of: Option<usize>) -> Values {
         let of_kind = match kind {
-            Kind::Number => OfKind::Numbers(Vec::new()),
-            Kind::Text | Kind::Word => OfKind::Texts(Vec::new(), Vec::new()),
+            ColumnKind::Number => OfKind::Numbers(Vec::new()),
+            ColumnKind::Text | ColumnKind::Word => OfKind::Texts(Vec::new(), Vec::new()),
         };
         Values { raw_of, of_kind, levels: Vec::new() }
     }
@@ -143,8 +143,9 @@ impl ColumnsFile {
     pub(super) fn new(table: &'static Table, made_by: &Provenance) -> Result<Self> {
         let mut columns: Vec<Values> =
             table.columns.iter().map(|column| Values::new(column.kind, None)).collect();
-        let foreign = table.columns.iter().enumerate().filter(|(_, one)| one.kind == Kind::Text);
-        columns.extend(foreign.map(|(at, _)| Values::new(Kind::Text, Some(at))));
+        let foreign =
+            table.columns.iter().enumerate().filter(|(_, one)| one.kind == ColumnKind::Text);
+        columns.extend(foreign.map(|(at, _)| Values::new(ColumnKind::Text, Some(at))));
         let told = [
             ("undust", env!("CARGO_PKG_VERSION")),
             ("table", table.name),
@@ -211,8 +212,8 @@ fn schema(table: &Table) -> Result<Type, ParquetError> {
     let field = |column: &Column, is_raw: bool| {
         let name = if is_raw { format!("{}_raw", column.name) } else { column.name.to_string() };
         let builder = match column.kind {
-            Kind::Number => Type::primitive_type_builder(&name, Physical::INT64),
-            Kind::Text | Kind::Word => {
+            ColumnKind::Number => Type::primitive_type_builder(&name, Physical::INT64),
+            ColumnKind::Text | ColumnKind::Word => {
                 let string = (!is_raw).then_some(LogicalType::String);
                 Type::primitive_type_builder(&name, Physical::BYTE_ARRAY).with_logical_type(string)
             }
@@ -220,7 +221,7 @@ fn schema(table: &Table) -> Result<Type, ParquetError> {
         builder.with_repetition(Repetition::OPTIONAL).build().map(Arc::new)
     };
     let own = table.columns.iter().map(|column| field(column, false));
-    let foreign = table.columns.iter().filter(|column| column.kind == Kind::Text);
+    let foreign = table.columns.iter().filter(|column| column.kind == ColumnKind::Text);
     let fields = own.chain(foreign.map(|column| field(column, true)));
     Type::group_type_builder(table.name).with_fields(fields.collect::<Result<_, _>>()?).build()
 }
@@ -244,9 +245,9 @@ mod tests {
     static TABLE: Table = Table {
         name: "test",
         columns: &[
-            Column { name: "count", kind: Kind::Number, about: "" },
-            Column { name: "url", kind: Kind::Text, about: "" },
-            Column { name: "part", kind: Kind::Word, about: "" },
+            Column { name: "count", kind: ColumnKind::Number, about: "" },
+            Column { name: "url", kind: ColumnKind::Text, about: "" },
+            Column { name: "part", kind: ColumnKind::Word, about: "" },
         ],
     };
 

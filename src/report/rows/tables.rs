@@ -2,7 +2,7 @@
 
 /// What the values of a column are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnKind {
     /// Bytes, mostly UTF-8.
     Text,
     /// Text that undust has the words for: always UTF-8.
@@ -17,7 +17,7 @@ pub struct Column {
     /// Its name in headers.
     pub name: &'static str,
     /// What its values are.
-    pub kind: Kind,
+    pub kind: ColumnKind,
     /// What they mean, for people: `docs/outputs.md` has the same words.
     pub about: &'static str,
 }
@@ -32,15 +32,15 @@ pub struct Table {
 }
 
 const fn text(name: &'static str, about: &'static str) -> Column {
-    Column { name, kind: Kind::Text, about }
+    Column { name, kind: ColumnKind::Text, about }
 }
 
 const fn word(name: &'static str, about: &'static str) -> Column {
-    Column { name, kind: Kind::Word, about }
+    Column { name, kind: ColumnKind::Word, about }
 }
 
 const fn number(name: &'static str, about: &'static str) -> Column {
-    Column { name, kind: Kind::Number, about }
+    Column { name, kind: ColumnKind::Number, about }
 }
 
 /// What `dedup` keeps: a row for each cluster, in input order.
@@ -142,7 +142,7 @@ mod tests {
         for table in [&CANONICAL, &KEPT, &CLUSTERS, &DROPPED, &REPORT] {
             assert!(page.contains(&format!("## Table `{}`", table.name)), "{}", table.name);
             for column in table.columns {
-                let kind = if column.kind == Kind::Number { "number" } else { "text" };
+                let kind = if column.kind == ColumnKind::Number { "number" } else { "text" };
                 let row = format!("| `{}` | {kind} | {} |", column.name, column.about);
                 assert!(page.contains(&row), "docs/outputs.md lacks: {row}");
             }

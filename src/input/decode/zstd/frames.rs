@@ -22,7 +22,7 @@ pub(super) struct FrameBounds {
 
 /// What a [`Walk`] has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum WalkResult {
     /// A whole frame: its own bytes, and the most that can come out of it.
     Frame {
         /// Bytes from the magic to the end.
@@ -59,22 +59,22 @@ pub(crate) struct Header {
 
 impl Walk {
     /// Walks on. `packed` begins at the frame; it is the same as last time, or longer.
-    pub(crate) fn step(&mut self, packed: &[u8], bounds: &FrameBounds) -> Found {
+    pub(crate) fn step(&mut self, packed: &[u8], bounds: &FrameBounds) -> WalkResult {
         match packed {
-            [0x28, 0xb5, 0x2f, 0xfd, ..] => self.blocks(packed, bounds).unwrap_or(Found::More),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => self.blocks(packed, bounds).unwrap_or(WalkResult::More),
             [0x50..=0x5f, 0x2a, 0x4d, 0x18, rest @ ..] => {
-                let Some(size) = number(rest, 4) else { return Found::More };
+                let Some(size) = number(rest, 4) else { return WalkResult::More };
                 let packed_bytes = 8 + size;
                 if packed_bytes > bounds.frame_bytes_max {
-                    return Found::Other;
+                    return WalkResult::Other;
                 }
                 if packed_bytes > packed.len() as u64 {
-                    return Found::More;
+                    return WalkResult::More;
                 }
-                Found::Frame { packed_bytes: packed_bytes as usize, content_bytes_max: 0 }
+                WalkResult::Frame { packed_bytes: packed_bytes as usize, content_bytes_max: 0 }
             }
-            _ if packed.len() < 4 => Found::More,
-            _ => Found::Other,
+            _ if packed.len() < 4 => WalkResult::More,
+            _ => WalkResult::Other,
         }
     }
 
@@ -85,14 +85,14 @@ impl Walk {
     }
 
     /// `None` if more has to be seen.
-    fn blocks(&mut self, packed: &[u8], bounds: &FrameBounds) -> Option<Found> {
+    fn blocks(&mut self, packed: &[u8], bounds: &FrameBounds) -> Option<WalkResult> {
         if self.header.is_none() {
-            let Some(header) = Header::parse(packed)? else { return Some(Found::Other) };
+            let Some(header) = Header::parse(packed)? else { return Some(WalkResult::Other) };
             let content_bytes = header.content_bytes.unwrap_or(0);
             if header.window_bytes > bounds.window_bytes_max
                 || content_bytes > bounds.frame_bytes_max
             {
-                return Some(Found::Other);
+                return Some(WalkResult::Other);
             }
             self.next = header.bytes;
             self.header = Some(header);
@@ -103,25 +103,26 @@ impl Walk {
             let block = number(packed.get(self.next..)?, 3)?;
             let (kind, size) = (block >> 1 & 3, block >> 3);
             if size > block_bytes_max {
-                return Some(Found::Other);
+                return Some(WalkResult::Other);
             }
             let (stored, content) = match kind {
                 0 => (size, size),            // as it is
                 1 => (1, size),               // one byte, repeated
                 2 => (size, block_bytes_max), // compressed
-                _ => return Some(Found::Other),
+                _ => return Some(WalkResult::Other),
             };
             self.next += 3 + stored as usize;
             self.content_bytes_max += content;
             self.ended = block & 1 == 1;
             let content = header.content_bytes.unwrap_or(self.content_bytes_max);
             if content.max(self.next as u64) > bounds.frame_bytes_max {
-                return Some(Found::Other);
+                return Some(WalkResult::Other);
             }
         }
         let packed_bytes = self.next + if header.has_checksum { 4 } else { 0 };
         let content_bytes_max = header.content_bytes.unwrap_or(self.content_bytes_max);
-        (packed_bytes <= packed.len()).then_some(Found::Frame { packed_bytes, content_bytes_max })
+        (packed_bytes <= packed.len())
+            .then_some(WalkResult::Frame { packed_bytes, content_bytes_max })
     }
 }
 
@@ -207,7 +208,7 @@ mod tests {
 
     const BOUNDS: FrameBounds = FrameBounds { window_bytes_max: 1 << 31, frame_bytes_max: 1 << 20 };
 
-    fn one_step(packed: &[u8]) -> Found {
+    fn one_step(packed: &[u8]) -> WalkResult {
         Walk::default().step(packed, &BOUNDS)
     }
 
@@ -235,12 +236,16 @@ mod tests {
                 packed.extend_from_slice(b"behind");
                 let mut walk = Walk::default();
                 for end in (0..whole).step_by(1 + whole / 1000) {
-                    assert_eq!(walk.step(&packed[..end], &BOUNDS), Found::More, "{end} of {whole}");
-                    assert_eq!(one_step(&packed[..end]), Found::More, "{end} of {whole}");
+                    assert_eq!(
+                        walk.step(&packed[..end], &BOUNDS),
+                        WalkResult::More,
+                        "{end} of {whole}"
+                    );
+                    assert_eq!(one_step(&packed[..end]), WalkResult::More, "{end} of {whole}");
                 }
                 let found = walk.step(&packed, &BOUNDS);
                 assert_eq!(found, one_step(&packed));
-                let Found::Frame { packed_bytes, content_bytes_max } = found else {
+                let WalkResult::Frame { packed_bytes, content_bytes_max } = found else {
                     panic!("{found:?}: {} bytes, {has_size}", content.len())
                 };
                 assert_eq!(packed_bytes, whole);
@@ -257,18 +262,18 @@ mod tests {
     fn skippable_frames() {
         let packed = [&b"\x53\x2a\x4d\x18"[..], &3u32.to_le_bytes(), b"xyz"].concat();
         for end in 0..packed.len() {
-            assert_eq!(one_step(&packed[..end]), Found::More, "{end}");
+            assert_eq!(one_step(&packed[..end]), WalkResult::More, "{end}");
         }
-        assert_eq!(one_step(&packed), Found::Frame { packed_bytes: 11, content_bytes_max: 0 });
+        assert_eq!(one_step(&packed), WalkResult::Frame { packed_bytes: 11, content_bytes_max: 0 });
         let huge = [&b"\x53\x2a\x4d\x18"[..], &u32::MAX.to_le_bytes()].concat();
-        assert_eq!(one_step(&huge), Found::Other);
+        assert_eq!(one_step(&huge), WalkResult::Other);
     }
 
     #[test]
     fn others() {
         let small = frame(b"a line\n", false, false);
         let tight = FrameBounds { window_bytes_max: 1 << 10, ..BOUNDS };
-        assert_eq!(Walk::default().step(&small, &tight), Found::Other, "window");
+        assert_eq!(Walk::default().step(&small, &tight), WalkResult::Other, "window");
         for (given, why) in [
             (&b"junk"[..], "no magic"),
             (b"\x27\xb5\x2f\xfd\x20\x01", "a format of old"),
@@ -279,14 +284,14 @@ mod tests {
             (b"\x28\xb5\x2f\xfd\x20\x05\x07\0\0", "a reserved kind of block"),
             (b"\x28\xb5\x2f\xfd\x20\x05\x31\0\0", "a block of more than the window"),
         ] {
-            assert_eq!(one_step(given), Found::Other, "{why}");
+            assert_eq!(one_step(given), WalkResult::Other, "{why}");
         }
         // Frames without a size end when the blocks are too many, also if these hold nothing.
         let mut packed = b"\x28\xb5\x2f\xfd\0\x58".to_vec();
         packed.resize(6 + (1 << 20) + 3, 0);
-        assert_eq!(one_step(&packed), Found::Other, "empty blocks without end");
+        assert_eq!(one_step(&packed), WalkResult::Other, "empty blocks without end");
         let mut packed = b"\x28\xb5\x2f\xfd\0\x58".to_vec();
         packed.extend([2, 0, 16, b'x'].repeat(9));
-        assert_eq!(one_step(&packed), Found::Other, "repeated bytes");
+        assert_eq!(one_step(&packed), WalkResult::Other, "repeated bytes");
     }
 }

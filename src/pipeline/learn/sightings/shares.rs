@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 use super::{ChunkSightings, ChunkSite, Link, Sighting, memory_bytes};
 use crate::error::{Error, Result};
-use crate::pipeline::learn::url_words::Words;
+use crate::pipeline::learn::url_words::WordCounts;
 use crate::pipeline::temp;
 use crate::retry::retry_interrupted;
 
@@ -67,7 +67,7 @@ impl Shares {
                     buffer.extend_from_slice(site);
                     push_u32(&mut buffer, numbers.len());
                     let bytes: usize = numbers.iter().map(|number| chunk.written(*number)).sum();
-                    let Words { params, distinct, path_bytes } = *words;
+                    let WordCounts { params, distinct, path_bytes } = *words;
                     for number in [bytes as u64, params, distinct, path_bytes] {
                         buffer.extend_from_slice(&number.to_le_bytes());
                     }
@@ -168,13 +168,13 @@ pub(crate) struct Load {
     pub(crate) site: Box<[u8]>,
     pub(crate) records: u64,
     pub(crate) text_bytes: u64,
-    pub(crate) words: Words,
+    pub(crate) words: WordCounts,
 }
 
 impl Load {
     /// Of `site` nothing yet.
     fn none(site: &[u8]) -> Load {
-        Load { site: site.into(), records: 0, text_bytes: 0, words: Words::default() }
+        Load { site: site.into(), records: 0, text_bytes: 0, words: WordCounts::default() }
     }
 
     /// Bytes of memory that its sightings take.
@@ -189,7 +189,7 @@ struct Head {
     count: u32,
     /// Of the sightings.
     bytes: u64,
-    words: Words,
+    words: WordCounts,
 }
 
 impl Head {
@@ -208,7 +208,7 @@ impl Head {
             site: site.into(),
             count: number_of(count) as u32,
             bytes,
-            words: Words { params, distinct, path_bytes },
+            words: WordCounts { params, distinct, path_bytes },
         }))
     }
 

@@ -15,7 +15,7 @@ pub(super) fn hash_of(name: &[u8]) -> u64 {
 
 /// The names that were met, numbered from 0.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct NameTable {
     texts: Vec<u8>,
     /// Where the text of each name ends.
     ends: Vec<u32>,
@@ -24,10 +24,10 @@ pub(super) struct Names {
     numbers: HashTable<u32>,
 }
 
-impl Names {
+impl NameTable {
     /// The number of `name`, which may be a new one.
     pub(crate) fn number(&mut self, name: &[u8]) -> u32 {
-        let Names { texts, ends, hashes, numbers } = self;
+        let NameTable { texts, ends, hashes, numbers } = self;
         let hash = hash_of(name);
         if let Some(number) = numbers.find(hash, |number| is_same(text(texts, ends, *number), name))
         {
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn numbers_are_those_of_the_first() {
-        let mut names = Names::default();
+        let mut names = NameTable::default();
         let name = |number: u32| if number == 0 { String::new() } else { format!("n{number}") };
         for round in 0..3 {
             for number in 0..1000 {

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use hashbrown::HashTable;
 
 use super::Facets;
-use super::names::Names;
+use super::names::NameTable;
 use super::periods::Periods;
 use super::spilled::Spilled;
 use crate::cluster::Placed;
@@ -136,7 +136,7 @@ impl Sum {
     }
 
     /// Adds the `counts` of those of the names of a chunk that are in this `part`.
-    fn add(&mut self, part: usize, names: &Names, counts: &[Counts]) -> Result<()> {
+    fn add(&mut self, part: usize, names: &NameTable, counts: &[Counts]) -> Result<()> {
         // Neither the bits that say where a name is in its table, nor those that tell it there.
         let part_of = |hash: u64| (hash >> 40) as usize % PARTS;
         for ((hash, name), counts) in names.iter().zip(counts) {
@@ -310,7 +310,7 @@ mod tests {
         let new = |_| Sum::new(bytes_max / PARTS as u64, std::env::temp_dir());
         let mut sums: Vec<Sum> = (0..PARTS).map(new).collect();
         for rows in rows.chunks(chunk) {
-            let mut names = Names::default();
+            let mut names = NameTable::default();
             rows.iter()
                 .for_each(|row| assert!(names.number(&row.name) as usize + 1 == names.len()));
             let counts: Vec<Counts> = rows.iter().map(|row| row.counts).collect();

@@ -1,4 +1,4 @@
-//! The records that a step changed to examples which it left as they were.
+//! For an example that its step left as it was: the earlier record that the step changed to it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,10 +8,10 @@ use crate::fingerprint::Fingerprint;
 use crate::record::Record;
 use crate::report::{Example, LevelRow};
 
-/// An example that shows nothing of its step, which changed an earlier record to it. The first such
-/// record is to be shown instead.
+/// An example that shows nothing of its step: a duplicate that had its form already, of an earlier
+/// record that the step changed to that form. The first such record is to be shown instead.
 #[derive(Debug)]
-pub(super) struct Unchanged {
+pub(super) struct UnchangedExample {
     level: usize,
     /// The number of its line, from 1.
     line: u64,
@@ -32,13 +32,17 @@ pub(super) struct Looked {
     found: Option<Example>,
 }
 
-impl Unchanged {
+impl UnchangedExample {
     /// The `example` of the step at `level`, whose canonical form has this fingerprint; `None` if
     /// the step changed it.
-    pub(super) fn of(level: usize, example: &Example, canonical: Fingerprint) -> Option<Unchanged> {
+    pub(super) fn of(
+        level: usize,
+        example: &Example,
+        canonical: Fingerprint,
+    ) -> Option<UnchangedExample> {
         let Example { line, before, after } = example;
         let is_over = AtomicBool::new(false);
-        (before == after).then(|| Unchanged {
+        (before == after).then(|| UnchangedExample {
             level,
             line: *line,
             form: after.clone(),
@@ -121,7 +125,7 @@ mod tests {
             for chunk_lines in [1, 2, 7, 5000] {
                 let form = plain.as_bytes().to_vec();
                 let example = Example { line, before: form.clone(), after: form };
-                let unchanged = Unchanged::of(level, &example, Fingerprint(1)).unwrap();
+                let unchanged = UnchangedExample::of(level, &example, Fingerprint(1)).unwrap();
                 let mut all = Looked::default();
                 for (chunk, lines) in lines.chunks(chunk_lines).enumerate() {
                     let mut looked = Looked::default();
