@@ -11,18 +11,26 @@ use super::vocabulary::{FRAGMENTS, UTM_CAMPAIGNS, UTM_MEDIUMS, UTM_SOURCES};
 use crate::bytes::decimal::push_number;
 use crate::bytes::hex;
 
-/// Writes scheme, `://` and host in another case or notation; `https` and `www` are those of the
-/// variant.
+/// Scheme and label of an origin, in which variants may differ from their page.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OriginParts {
+    /// Is the scheme `https`, or else `http`?
+    pub(super) https: bool,
+    /// Does `www.` stand before the host?
+    pub(super) www: bool,
+}
+
+/// Writes scheme, `://` and host in another case or notation; `parts` are those of the variant.
 ///
 /// A host outside ASCII changes between Unicode and punycode; an address becomes hexadecimal, one
 /// number, or short (WHATWG, "IPv4 parser"); any other gets capital letters, or its scheme does.
 pub(super) fn push_origin(
     line: &mut Vec<u8>,
-    https: bool,
-    www: bool,
+    parts: OriginParts,
     site: &Site,
     random: &mut Random,
 ) {
+    let OriginParts { https, www } = parts;
     let start = line.len();
     line.extend_from_slice(if https { b"https://" } else { b"http://" });
     let host_start = line.len();
@@ -505,8 +513,10 @@ mod tests {
     #[test]
     fn origins() {
         let mut site = Site::of_host("ab.test");
-        let spell =
-            |site: &Site| all("", |line, random| push_origin(line, false, site.bare, site, random));
+        let spell = |site: &Site| {
+            let parts = OriginParts { https: false, www: site.bare };
+            all("", |line, random| push_origin(line, parts, site, random))
+        };
         assert_eq!(
             spell(&site),
             [

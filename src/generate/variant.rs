@@ -283,7 +283,7 @@ impl Speller {
         let https = site.https != chosen.has(Scheme);
         let www = site.www != chosen.has(Www);
         if chosen.has(Case) {
-            edit::push_origin(line, https, www, site, random);
+            edit::push_origin(line, edit::OriginParts { https, www }, site, random);
         } else {
             line.extend_from_slice(if https { b"https://" } else { b"http://" });
             if www {

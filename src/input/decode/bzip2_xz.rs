@@ -145,37 +145,57 @@ mod tests {
     use super::*;
     use crate::bytes::show;
 
-    fn pack_bzip2(bytes: &[u8]) -> Vec<u8> {
-        let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
-        encoder.write_all(bytes).unwrap();
-        encoder.finish().unwrap()
+    /// How a file is packed.
+    #[derive(Clone, Copy, Debug)]
+    enum Packing {
+        Bzip2,
+        Xz,
     }
 
-    fn pack_xz(bytes: &[u8]) -> Vec<u8> {
-        let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 0);
-        encoder.write_all(bytes).unwrap();
-        encoder.finish().unwrap()
+    const PACKINGS: [Packing; 2] = [Packing::Bzip2, Packing::Xz];
+
+    impl Packing {
+        fn pack(self, bytes: &[u8]) -> Vec<u8> {
+            match self {
+                Packing::Bzip2 => {
+                    let level = bzip2::Compression::fast();
+                    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), level);
+                    encoder.write_all(bytes).unwrap();
+                    encoder.finish().unwrap()
+                }
+                Packing::Xz => {
+                    let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 0);
+                    encoder.write_all(bytes).unwrap();
+                    encoder.finish().unwrap()
+                }
+            }
+        }
     }
 
     type Told = (Vec<u8>, Option<io::ErrorKind>);
 
-    fn decode(is_xz: bool, packed: &[u8], buffer_bytes: usize) -> Told {
+    fn decode(packing: Packing, packed: &[u8], buffer_bytes: usize) -> Told {
         let reader = BufReader::with_capacity(buffer_bytes, packed);
         let mut bytes = Vec::new();
-        let result = if is_xz {
-            xz(reader, 1 << 24).unwrap().read_to_end(&mut bytes)
-        } else {
-            bzip2(reader).read_to_end(&mut bytes)
+        let result = match packing {
+            Packing::Bzip2 => bzip2(reader).read_to_end(&mut bytes),
+            Packing::Xz => xz(reader, 1 << 24).unwrap().read_to_end(&mut bytes),
         };
         (bytes, result.err().map(|error| error.kind()))
     }
 
     /// Decodes with buffers of many sizes, because seams are where decoders break.
-    fn check(is_xz: bool, packed: &[u8], expected: &[u8], error: Option<io::ErrorKind>, why: &str) {
+    fn check(
+        packing: Packing,
+        packed: &[u8],
+        expected: &[u8],
+        error: Option<io::ErrorKind>,
+        why: &str,
+    ) {
         for buffer_bytes in [1, 2, 3, 7, 64, 1 << 16] {
-            let (bytes, found) = decode(is_xz, packed, buffer_bytes);
-            assert_eq!(show(&bytes).to_string(), show(expected).to_string(), "{why}, xz: {is_xz}");
-            assert_eq!(found, error, "{why}, xz: {is_xz}");
+            let (bytes, found) = decode(packing, packed, buffer_bytes);
+            assert_eq!(show(&bytes).to_string(), show(expected).to_string(), "{why}, {packing:?}");
+            assert_eq!(found, error, "{why}, {packing:?}");
         }
     }
 
@@ -183,17 +203,24 @@ mod tests {
 
     #[test]
     fn streams() {
-        for (is_xz, pack) in [(false, pack_bzip2 as fn(&[u8]) -> Vec<u8>), (true, pack_xz)] {
+        for packing in PACKINGS {
+            let pack = |bytes: &[u8]| packing.pack(bytes);
             let (one, two) = (pack(b"one\n"), pack(b"two\n"));
-            check(is_xz, &one, b"one\n", None, "one stream");
-            check(is_xz, &pack(b""), b"", None, "a stream of nothing");
-            check(is_xz, &[&one[..], &two].concat(), b"one\ntwo\n", None, "two streams");
+            check(packing, &one, b"one\n", None, "one stream");
+            check(packing, &pack(b""), b"", None, "a stream of nothing");
+            check(packing, &[&one[..], &two].concat(), b"one\ntwo\n", None, "two streams");
             let three = [&one[..], &pack(b""), &two].concat();
-            check(is_xz, &three, b"one\ntwo\n", None, "an empty one between");
-            check(is_xz, &[&one[..], &[0; 40]].concat(), b"one\n", None, "zeros at the end");
-            check(is_xz, &[&one[..], &[0; 8], &two].concat(), b"one\ntwo\n", None, "zeros between");
+            check(packing, &three, b"one\ntwo\n", None, "an empty one between");
+            check(packing, &[&one[..], &[0; 40]].concat(), b"one\n", None, "zeros at the end");
             check(
-                is_xz,
+                packing,
+                &[&one[..], &[0; 8], &two].concat(),
+                b"one\ntwo\n",
+                None,
+                "zeros between",
+            );
+            check(
+                packing,
                 &[&one[..], b"\0\0\0\0junk junk junk"].concat(),
                 b"one\n",
                 DAMAGED,
@@ -206,13 +233,14 @@ mod tests {
     fn damage_comes_after_what_could_be_read() {
         let text: Vec<u8> =
             (0..80_000).flat_map(|i| format!("http://{i}.test/\n").into_bytes()).collect();
-        for (is_xz, pack) in [(false, pack_bzip2 as fn(&[u8]) -> Vec<u8>), (true, pack_xz)] {
+        for packing in PACKINGS {
+            let pack = |bytes: &[u8]| packing.pack(bytes);
             let mut packed = pack(&text);
             let at = packed.len() * 3 / 4;
             packed[at] ^= 0x55;
             packed[at + 1] ^= 0x55;
-            let (bytes, error) = decode(is_xz, &packed, 1 << 10);
-            assert_eq!(error, DAMAGED, "xz: {is_xz}");
+            let (bytes, error) = decode(packing, &packed, 1 << 10);
+            assert_eq!(error, DAMAGED, "{packing:?}");
             assert!(bytes.len() > text.len() / 2, "{} of {}", bytes.len(), text.len());
             assert!(bytes.len() <= text.len() && bytes[..text.len() / 2] == text[..text.len() / 2]);
         }
@@ -230,7 +258,7 @@ mod tests {
                 }
             }
         }
-        let packed = pack_bzip2(b"one\n");
+        let packed = Packing::Bzip2.pack(b"one\n");
         let mut bytes = Vec::new();
         let result = bzip2(BufReader::new(Failing(&packed))).read_to_end(&mut bytes);
         assert_eq!(bytes, b"one\n");
@@ -239,13 +267,14 @@ mod tests {
 
     #[test]
     fn cut_anywhere() {
-        for (is_xz, pack) in [(false, pack_bzip2 as fn(&[u8]) -> Vec<u8>), (true, pack_xz)] {
+        for packing in PACKINGS {
+            let pack = |bytes: &[u8]| packing.pack(bytes);
             let (one, two) = (pack(b"one\n"), pack(b"two\n"));
             for end in 1..two.len() {
                 let packed = [&one[..], &two[..end]].concat();
-                let (bytes, error) = decode(is_xz, &packed, 16);
+                let (bytes, error) = decode(packing, &packed, 16);
                 assert!(bytes.starts_with(b"one\n"), "{end}: {bytes:?}");
-                assert_eq!(error, Some(io::ErrorKind::UnexpectedEof), "{end} bytes, xz: {is_xz}");
+                assert_eq!(error, Some(io::ErrorKind::UnexpectedEof), "{end} bytes, {packing:?}");
             }
         }
     }

@@ -88,9 +88,18 @@ pub(super) struct DiskFile {
     under_way: u64,
     /// Does the file system take pages past its cache, as far as is known?
     takes_pages: bool,
-    /// Is the file set to them now?
-    is_direct: bool,
+    /// The way that the file is set to.
+    way: Way,
     early_sync: EarlySync,
+}
+
+/// How bytes go to the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// By way of a copy in the system's cache.
+    ThroughCache,
+    /// Straight there: whole pages alone.
+    PastCache,
 }
 
 /// Bytes of the system's copy that are sent on their way at once. Reason: long writes for the
@@ -101,16 +110,23 @@ impl DiskFile {
     /// `file` is empty, and written here alone. `syncer` makes it durable meanwhile.
     pub(super) fn new(file: File, syncer: Option<Crew>) -> Self {
         let early_sync = EarlySync::by(syncer);
-        DiskFile { file, written: 0, under_way: 0, takes_pages: true, is_direct: false, early_sync }
+        DiskFile {
+            file,
+            written: 0,
+            under_way: 0,
+            takes_pages: true,
+            way: Way::ThroughCache,
+            early_sync,
+        }
     }
 
-    /// Sets the file to write past the cache, or through it.
-    fn set_direct(&mut self, direct: bool) -> io::Result<()> {
-        if self.is_direct != direct {
+    /// Sets the file to be written as `way` says.
+    fn set_way(&mut self, way: Way) -> io::Result<()> {
+        if self.way != way {
             let mut flags = rustix::fs::fcntl_getfl(&self.file)?;
-            flags.set(OFlags::DIRECT, direct);
+            flags.set(OFlags::DIRECT, way == Way::PastCache);
             rustix::fs::fcntl_setfl(&self.file, flags)?;
-            self.is_direct = direct;
+            self.way = way;
         }
         Ok(())
     }
@@ -130,7 +146,7 @@ impl DiskFile {
 
     /// Writes whole pages past the cache. `None`: this file system does not take them so.
     fn write_pages(&mut self, pages: &[u8]) -> Option<io::Result<usize>> {
-        if self.set_direct(true).is_ok() {
+        if self.set_way(Way::PastCache).is_ok() {
             match self.file.write(pages) {
                 Err(error) if error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => {}
                 written => return Some(written),
@@ -141,7 +157,7 @@ impl DiskFile {
 
     /// Writes a copy, and sends it on its way now and then.
     fn write_copy(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.set_direct(false)?;
+        self.set_way(Way::ThroughCache)?;
         let len = self.file.write(bytes)?;
         let length = self.written + len as u64 - self.under_way;
         if let Some(length) = NonZeroU64::new(length).filter(|len| len.get() >= WRITE_BACK_BYTES) {
@@ -193,7 +209,7 @@ mod tests {
             let mut pages = Pages::new(piece.len().next_multiple_of(PAGE_BYTES));
             pages.push(piece);
             disk.write_all(pages.bytes()).unwrap();
-            any_direct |= disk.is_direct;
+            any_direct |= disk.way == Way::PastCache;
         }
         disk.file.sync_all().unwrap();
         (fs::read(&path).unwrap(), any_direct)
@@ -258,7 +274,7 @@ mod tests {
         disk.takes_pages = false;
         for _ in 0..=WRITE_BACK_BYTES as usize / (2 * PAGE_BYTES) {
             disk.write_all(pages.bytes()).unwrap();
-            assert!(!disk.is_direct);
+            assert_eq!(disk.way, Way::ThroughCache);
         }
         assert!(disk.under_way >= WRITE_BACK_BYTES && disk.under_way <= disk.written);
         let content = fs::read(&path).unwrap();
