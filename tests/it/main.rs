@@ -13,6 +13,7 @@ mod fuzz_targets;
 mod lanes;
 mod laws;
 mod rules;
+mod skipped;
 mod vectors;
 
 /// The name that fuzz targets know their macro by.

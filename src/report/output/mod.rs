@@ -10,6 +10,9 @@ mod pending;
 mod place;
 mod predecessor;
 mod results;
+#[cfg(test)]
+#[path = "../../../tests/it/skipped.rs"]
+mod skipped;
 mod threads;
 
 pub use claims::Claims;
@@ -287,6 +290,7 @@ mod tests {
     use std::fs::File;
     use std::os::fd::AsRawFd as _;
 
+    use super::skipped::skip;
     use super::*;
     use crate::report::Claims;
 
@@ -346,8 +350,9 @@ mod tests {
 
     #[test]
     fn a_file_in_memory_is_replaced() {
-        // Not every system has such a folder.
-        let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return };
+        let Ok(folder) = tempfile::tempdir_in("/dev/shm") else {
+            return skip("no folder can be made in /dev/shm");
+        };
         let path = folder.path().join("out.txt");
         for text in [&b"old and long"[..], b"new"] {
             let mut output = Output::file(&path, None, OutputThreads::default()).unwrap();
