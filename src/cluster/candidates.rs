@@ -213,7 +213,8 @@ impl Candidates {
     ) -> io::Result<()> {
         let Ledger { set, seen, kept, fresh } = ledger;
         let table = set.partition(partition);
-        // What was looked for is not in the set.
+        // Candidates were looked for in the set, and are not in it; but of batches that were not
+        // looked for, each record may be.
         let known = table.sorted().take(if self.looks.was_off { usize::MAX } else { 0 });
         firsts.of_partition(&self.spill, partition, capacity, known, |records, range| {
             if fresh.is_some() || !seen.is_in_memory() {

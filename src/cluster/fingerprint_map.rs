@@ -73,7 +73,7 @@ impl<V> FingerprintMap<V> {
         if len > entries {
             entries += growth(entries);
         }
-        // These double where they are full.
+        // A hash table doubles when it is full.
         let numbers = self.numbers.allocation_size() << u32::from(len > self.numbers.capacity());
         (entries * size_of::<Entry<V>>() + numbers) as u64
     }

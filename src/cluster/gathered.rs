@@ -239,7 +239,7 @@ impl Clusters {
 impl WholeCluster {
     /// Returns the other lines of the cluster, in order; `list` is what the list holds.
     pub fn others<'a>(&self, list: &'a [u8]) -> io::Result<impl Iterator<Item = Member> + use<'a>> {
-        // Where there are none the list may have ended before.
+        // A cluster of one line is not in the list, whose end may be before `first`.
         let bytes = match self.others {
             0 => &[],
             count => members(list, self.first, count)?,

@@ -115,7 +115,7 @@ impl Chunk {
         let length = pieces.iter().map(|piece| piece.bytes().len()).sum();
         let mut bytes = Vec::with_capacity(length);
         pieces.iter().for_each(|piece| bytes.extend_from_slice(piece.bytes()));
-        // No one will do that for the copy.
+        // The pieces now: nobody can verify the copy later.
         pieces.iter().try_for_each(Chunk::verify)?;
         Ok(Chunk::owned(bytes, pieces[0].file, pieces[0].at, None))
     }

@@ -111,7 +111,8 @@ impl Source {
         let is_mappable = is_plain && container.is_none() && !files::is_stdin(path);
         let (body, container) = match is_mappable.then(|| opened.map(plan)).flatten() {
             Some(map) => {
-                // Every byte is counted when it is delivered, these as well.
+                // Takes back what reading the head has counted: mapped bytes count when they are
+                // delivered.
                 progress.store(progress_start, Ordering::Relaxed);
                 let ahead = ReadAhead::by(AHEAD_BYTES_MAPPED);
                 (Body::Mapped { map: Arc::new(map), done: 0, ahead }, None)

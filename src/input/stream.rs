@@ -186,7 +186,7 @@ impl Stream {
     /// Takes the first `bytes` bytes of the buffer as a chunk.
     fn take(&mut self, bytes: usize, file: usize) -> Chunk {
         let rest = &self.buffer[bytes..];
-        // Where it was, it may need no copy.
+        // Bytes that the unpacker takes back stay where they were, and need no copy.
         let taken_back = self.from.zstd().is_some_and(|unpacker| unpacker.take_back(rest.len()));
         let rest = if taken_back { Vec::new() } else { rest.to_vec() };
         self.buffer.truncate(bytes);

@@ -28,7 +28,7 @@ impl Spooled {
         for path in &mut plan.paths {
             let reading = |error| Error::reading(show_path(path), error);
             let mut stream = if path.as_os_str() == "-" {
-                // Not by `std`, for which what cannot be read is at its end.
+                // Not by `std`, which takes a closed standard input for an empty one.
                 let stdin = io::stdin().as_fd().try_clone_to_owned();
                 File::from(stdin.map_err(|error| Error::reading("standard input", error))?)
             } else {

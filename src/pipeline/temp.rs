@@ -44,14 +44,14 @@ pub(super) fn map(folder: &Path, file: File) -> Result<Option<Mapped>> {
 /// Something went wrong with a temporary file in `folder`.
 #[cold]
 pub(super) fn failed(folder: &Path, error: io::Error) -> Error {
-    // What was no fault of the folder.
+    // An error of ours on its way through `io` is no fault of the folder.
     let error = match error.downcast::<Error>() {
         Ok(known) => return known,
         Err(error) => error,
     };
     let folder = show_path(folder);
     Error::output(match error.kind() {
-        // Room would not help.
+        // More room on the disk would not help.
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => format!(
             "{folder}: cannot read a temporary file: it is not as it was written; name another folder \
              with -T, or raise -S"

@@ -63,7 +63,7 @@ pub fn export_rules(file: &RuleFile, to: RuleFormat) -> Result<Exported> {
     // All of the file is JSON, in force or not.
     let rules: &[DustRule] = if to == RuleFormat::Json { &[] } else { &file.rules };
     for (number, rule) in rules.iter().enumerate().filter(|(_, rule)| rule.status.is_in_force()) {
-        // What does not hold together has no place.
+        // Rules that have no place in the order are left out.
         let place = places.as_ref().map_or(Some(number), |places| places.get(&number).copied());
         let canonical = with_canonical_hosts(rule);
         let is_sayable = |rule: &DustRule| match to {

@@ -95,7 +95,7 @@ impl SeenHeader {
         let mut record = [0; RECORD_BYTES as usize];
         let mut last = None;
         let mut total = Total::of_none(&self.key);
-        // Those of the partition that is being read.
+        // The fingerprints read so far of the partition that is being read.
         let mut sorted: Vec<Fingerprint> = Vec::new();
         for _ in 0..self.count {
             file.read_exact(&mut record).map_err(damaged)?;

@@ -116,7 +116,8 @@ impl Seen {
             old.between(partition, range).map_err(|error| io::Error::other(old.damaged(error)))?;
         let mut met = Total::default();
         let mut next = || -> io::Result<Option<Fingerprint>> {
-            // On the way through functions that know the errors of temporary files.
+            // Our own error inside of one of `io`: a plain one would be taken on its way for a
+            // failure of a temporary file.
             let known = ascending.next().map_err(|error| io::Error::other(old.damaged(error)))?;
             known.into_iter().for_each(|record| met.add(record));
             Ok(known)

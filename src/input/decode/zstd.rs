@@ -272,10 +272,10 @@ impl Unpacker {
     ///
     /// The last piece was delivered by now.
     fn next_piece(&mut self) -> io::Result<bool> {
-        // Nothing of it is taken back behind an error; and its memory may be used again.
+        // Nothing of the last piece is taken back after an error, and its memory may be used again.
         self.deliver(Arc::default(), true);
         if let Some(error) = self.blocks_error.take() {
-            // Nothing comes behind it.
+            // Nothing comes behind the error.
             self.packed.clear();
             (self.used, self.disk_ended, self.in_frame) = (0, true, true);
             return Err(error);
@@ -302,7 +302,7 @@ impl Unpacker {
             self.decode_piece(Blocks::begin(&header, self.how.part_bytes)?, b"");
             return Ok(true);
         };
-        // While this one is waited for.
+        // The crew gets more to do before this piece is waited for.
         self.plan_ahead(false);
         match decoded.wait() {
             Some(Ok(decoded)) => {

@@ -42,7 +42,7 @@ pub fn check(job: &Job) -> Result<Checked> {
     let pool = job.pool()?;
     let set = ClusterSet::default();
     let mut found = None;
-    // Once the set is full.
+    // The records that the set does not know, once it is full.
     let mut rest: Option<Rest> = None;
     let mut workspace = Workspace::default();
     let mut outcome = Outcome::begin(job);

@@ -245,7 +245,8 @@ impl<'a> Sites<'a> {
                 .map(|(chunk, sighting)| self.chunks[*chunk as usize].observation(*sighting))
                 .collect();
             let rules = miner.mine(&String::from_utf8_lossy(site), &observations);
-            // A number for each site that says nothing, and there may be millions.
+            // In a box, so that a site of which nothing is found takes the room of a pointer: there
+            // may be millions of them.
             (!rules.is_empty()).then(|| Box::new(rules))
         });
         found.extend(mined.into_iter().flatten().map(|rules| *rules));

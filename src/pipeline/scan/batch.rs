@@ -196,7 +196,7 @@ fn next_part(
         };
         let Delivered { parcel: chunk, bytes, queued } = match next {
             Ok(Ok(Message::Chunk(delivered))) => delivered,
-            // It waits for the room that these take.
+            // The next chunk waits for the room that the chunks gathered here take.
             Ok(Ok(Message::NoRoom { bytes_inside })) if bytes_inside <= gathered.bytes => {
                 return part;
             }
@@ -232,7 +232,7 @@ fn next_part(
 /// How long one more chunk is awaited behind a mapped one, or one of a packed file, when there are
 /// `own_bytes` to be worked on, and were `before` chunks in earlier batches.
 fn patience(is_mapped: bool, is_packed: bool, own_bytes: usize, before: usize) -> Duration {
-    // In the first batch nothing else is done meanwhile.
+    // Not for the first batch: while it is awaited, there is none before it to be worked on.
     let is_awaited = is_packed && before > 0 && own_bytes < BATCH_OWN_BYTES_MIN;
     match (is_mapped, is_awaited) {
         (true, _) => CUTTING_MAX,

@@ -69,7 +69,7 @@ impl<'a> Delivery<'a> {
         self.is_unpacking = is_own && self.was_own;
         self.was_own = is_own;
         let own_bytes = parcel.memory_bytes() as u64;
-        // Many files are not to be open at once.
+        // The first chunk of each mapped file counts, too, so that few files are open at once.
         let queued_bytes =
             if parcel.is_mapped() && parcel.starts_file() { CHUNK_BYTES as u64 } else { own_bytes };
         let bytes = own_bytes + bytes_kept;
@@ -77,7 +77,8 @@ impl<'a> Delivery<'a> {
             self.seat = None;
             let flow = Arc::clone(&self.flow);
             flow.enter_telling(bytes, |bytes_inside| {
-                // If nobody takes it any more, nor will the chunk be taken.
+                // An error is no news: if nobody receives any more, sending the chunk will fail,
+                // too.
                 let _ = self.send(Ok(Message::NoRoom { bytes_inside }));
             })
         });

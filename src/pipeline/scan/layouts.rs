@@ -147,7 +147,8 @@ impl Layouts {
         }
         let Some(chunk) = chunk else { return Ok(ready) };
         if self.current.as_ref().is_none_or(|(file, _)| *file != chunk.file()) {
-            // The start of a line that did not fit shows nothing: what is behind it does.
+            // The format of a file does not show in the start of a line that is too long, but in
+            // the lines behind it.
             let shows = chunk.overlong().is_none() || container.is_some();
             let layout = shows.then(|| self.layout_of_file(&chunk, container)).transpose()?;
             self.current = layout.map(|layout| (chunk.file(), layout));
@@ -197,7 +198,7 @@ impl Layouts {
         let count = |byte: u8| memchr::memchr_iter(byte, start).count();
         layout.has_nuls =
             layout.is_list() && self.options.separator != 0 && count(0) > count(b'\n');
-        // Where nobody has said what it is.
+        // Not where the user has said that it is a list.
         if self.plan.format.is_none() && layout.is_list() {
             layout.seeming = detect::seeming(bytes, self.options).map(Arc::new);
         }

@@ -88,7 +88,7 @@ pub(super) fn gather(
             gathering.gather_all(Pass::again("gathering", first), |_| Ok(()))?;
             expected = Some(clusters);
         }
-        // It is gone when they are gathered.
+        // This arm owns the census: its memory is free before what was gathered is sorted.
         GatherPass::Second { first, census: Some(mut census), .. } => {
             gathering.gather_wanted(first, &census.settled(), |lines| {
                 let Wanted { whole, others } = wanted(lines);

@@ -117,7 +117,7 @@ fn tell_all<T: Send + Sync, W>(
     each: impl Fn(&[T], &mut W, &mut Listing) -> Result<()> + Sync,
     alone: impl Fn(&T, &Lister) -> Result<()>,
 ) -> Result<()> {
-    // As much as a batch.
+    // As much may wait to be written as a batch has.
     let ahead = Ahead { parts: BATCH_PARTS, bytes: bytes_max, part_bytes: 2 * PART_BYTES as usize };
     list(pool, writer, ahead, |lister| {
         std::thread::scope(|scope| {
@@ -403,7 +403,7 @@ impl<'a> Teller<'a> {
         spellings_max: usize,
     ) -> Result<Option<Vec<Spelling<'a>>>> {
         let mut counted: Vec<Spelling> = vec![(standing, 1)];
-        // Empty while they are few.
+        // Empty while they are so few that `counted` itself is searched.
         let mut known: HashMap<&[u8], usize, ahash::RandomState> = HashMap::default();
         for member in cluster.others(self.list).map_err(|error| self.failed(error))? {
             let spelling = self.spellings.get(member)?;

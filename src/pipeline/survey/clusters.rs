@@ -130,7 +130,7 @@ impl Told {
     fn add(&mut self, member: Member, first_line: u64) {
         let canonical = &mut self.rows[member.row].canonical;
         if let (true, Some(form)) = (canonical.is_empty(), member.canonical) {
-            // Here, in the report, and in its text.
+            // Three copies: here, in the report, and in its text.
             self.bytes += 3 * form.len() as u64;
             *canonical = form;
         }
@@ -139,7 +139,7 @@ impl Told {
         let (count, _) = self.counts[member.row].entry(member.spelling).or_insert((0, first));
         *count += 1;
         if *count == 1 {
-            // In a map that may double, and then in a list.
+            // The spelling, and its entries in a map that may double, and later in a list.
             self.bytes += length + 16 + 150;
         }
     }

@@ -61,11 +61,11 @@ impl Facets {
         };
         add(Facet::Host, host);
         let host_at = host.as_ptr().addr().wrapping_sub(canonical.as_ptr().addr());
-        // From the host on, or from the path where there is none.
+        // The URL from its host on; all of it where it has none.
         let rest = if host.is_empty() { canonical } else { &canonical[host_at..] };
         add(Facet::Section, section(rest, !host.is_empty()));
         let mut pairs = 0;
-        // Of the URL as it was read: in canonical ones those are missing that make duplicates.
+        // Of the URL as it was read: the canonical one lacks just those that make duplicates.
         for name in parameters(line.url).take(PARAMETERS_MAX) {
             add(Facet::Parameter, name);
             pairs += 1;
@@ -75,12 +75,12 @@ impl Facets {
         }
         let fields = line.fields;
         match fields.status {
-            // Those that `--status` can name.
+            // A status that `--status` can name.
             [first @ b'1'..=b'9', ..] if is_status(fields.status) => {
                 add(Facet::Status, &[*first, b'x', b'x']);
             }
             [_, ..] if are_of_crawler => add(Facet::Status, fields.status),
-            // What is in the column of a table that was taken for one of statuses.
+            // Nothing, or no status: a column of a table may have been taken for one of them.
             _ => {}
         }
         if let Some(seconds) = time::parse(fields.time, fields.clock) {

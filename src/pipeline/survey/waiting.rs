@@ -55,7 +55,7 @@ impl<'a> Waiting<'a> {
         let folder = &job.memory.temp_dir;
         unplaced.finish().map_err(|error| temp::failed(folder, error))?;
         let found = Mutex::new(PageTotals::default());
-        // Forms that grow are in memory twice for a while.
+        // Two thirds: a table of forms that grows is in memory twice for a while.
         let bytes_each = bytes_max / 3 * 2 / job.workers() as u64;
         let sorting = job.begin_pass("sorting out", None);
         try_each_partition(folder, pool, |partition| {

@@ -42,7 +42,7 @@ impl EarlySync {
         if let Some(call) = &self.call {
             let Poll::Ready(done) = call.poll() else { return Ok(()) };
             self.call = None;
-            // A call that came to nothing leaves its part to the end.
+            // A call whose thread has panicked leaves its part to the last one.
             done.unwrap_or(Ok(()))?;
         }
         if let Ok(file) = file.try_clone() {

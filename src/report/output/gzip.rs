@@ -52,7 +52,7 @@ impl Format for Gzip {
         let mut deflate = Compress::new(Compression::default(), false);
         let mut packed = Vec::with_capacity(piece.len() + piece.len() / 128 + FLUSH_BYTES);
         deflate.compress_vec(piece, &mut packed, FlushCompress::Sync)?;
-        // Where there is room left, nothing waits for it.
+        // Deflate has written all if it has left room.
         if packed.len() == packed.capacity() {
             return Err(io::Error::other("a piece has become longer than deflate makes it"));
         }

@@ -15,7 +15,7 @@ pub(super) fn place_of(path: &Path) -> PathBuf {
     if let Ok(there) = fs::canonicalize(path) {
         return there;
     }
-    // The link of an open pipe leads to no name, and yet to something.
+    // A link to an open pipe (`/proc/self/fd/1`) leads to what has no name, and yet is there.
     let mut path = path.to_path_buf();
     for next in followed(&path.clone()) {
         path = next;

@@ -82,7 +82,7 @@ impl Survey {
         let mut formats: Vec<&str> = self.input.iter().map(|row| row.format.as_str()).collect();
         formats.dedup();
         match formats.as_slice() {
-            // Of a folder without files there are none.
+            // A folder without files has no formats.
             [] | ["lines"] => None,
             more => Some(more.join(", ")),
         }

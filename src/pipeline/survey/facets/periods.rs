@@ -69,7 +69,7 @@ impl Periods {
         add(&mut self.hours, HOUR_BYTES, usize::MAX);
         add(&mut self.days, DAY_BYTES, PERIODS_MAX);
         add(&mut self.months, MONTH_BYTES, PERIODS_MAX);
-        // There are ten thousand at most.
+        // No bound: there are ten thousand years at most.
         add(&mut self.years, YEAR_BYTES, usize::MAX);
     }
 

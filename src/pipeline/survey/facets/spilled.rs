@@ -153,7 +153,7 @@ fn take<'a>(run: &mut &'a [u8]) -> Option<(&'a [u8], Counts)> {
         rest = behind;
         Some(number)
     };
-    // In the order of the file.
+    // In the order in which the file has them.
     let (records, urls, pages, astray) = (number()?, number()?, number()?, number()?);
     *run = rest;
     Some((name, Counts { records, urls, pages, astray }))

@@ -137,7 +137,8 @@ impl Sum {
 
     /// Adds the `counts` of those of the names of a chunk that are in this `part`.
     fn add(&mut self, part: usize, names: &NameTable, counts: &[Counts]) -> Result<()> {
-        // Neither the bits that say where a name is in its table, nor those that tell it there.
+        // Not the lowest bits, by which a table finds the place of a name, nor the highest, by
+        // which it tells the names in one place apart.
         let part_of = |hash: u64| (hash >> 40) as usize % PARTS;
         for ((hash, name), counts) in names.iter().zip(counts) {
             if part_of(hash) == part {
@@ -154,7 +155,7 @@ impl Sum {
         if let Some(one) = names.find_mut(hash, is_it) {
             return one.counts.add(counts);
         }
-        // It is a part of the form of a line.
+        // The length fits: a name is a part of the form of a line.
         let (start, length) = (texts.len(), name.len() as u32);
         texts.extend_from_slice(name);
         let one = NameCounts { hash, start, length, counts: *counts };
