@@ -26,7 +26,7 @@ use crate::error::{Error, Result};
 const AHEAD_BYTES_MAPPED: u64 = 32 << 20;
 
 /// What is known of a file that was read, or is being read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileSummary {
     /// Its name for people: as in [`Input::files`](super::Input::files), or what
     /// [`InputPlan::names`] has in place of that.

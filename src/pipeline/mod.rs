@@ -113,7 +113,7 @@ impl Outcome {
 }
 
 /// A file that was read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct InputFile {
     /// The name of the file, its compression, and how much of it was read.
     pub summary: FileSummary,

@@ -1,17 +1,19 @@
 //! What looks wrong in a run: files that are not what they were taken for, and filters that match
 //! nothing.
 
+mod doubt;
+
 use crate::bytes::decimal::with_commas;
 use crate::bytes::show;
 use crate::cli::args::FormatArgs;
-use crate::cli::words::say;
 use crate::error::{Error, Result};
 use crate::input::Compression;
 use crate::pipeline::{InputFile, Outcome, line_place};
+use crate::record::Layout;
 use crate::record::detect::FormatVotes;
-use crate::record::{Layout, OddField, Seeming, Uneven};
 use crate::reject::Reject;
 use crate::report::Tally;
+pub(super) use doubt::{Doubt, FileDoubt, FilterAdvice, HostLoss};
 
 /// Share of the first lines, in percent, below which a list may be something else where another
 /// format understands [a part of them](RIVAL_SHARE_MIN_PERCENT).
@@ -31,53 +33,212 @@ const HOSTS_NAMED_MIN_ONE_IN: u64 = 100;
 /// So few records that name a host are that, too, unless they are half of all.
 const HOSTS_NAMED_MIN: u64 = 10;
 
-/// Says what looks wrong: filters that let nothing through or that match nothing; records of which
-/// most are no URLs; files that were taken for lists for want of anything better; and files that
-/// are not compressed though their names say so.
+/// What looks wrong, in the order in which it is told: filters that let nothing through or that
+/// match nothing; fields that are not understood, if the job `needs_fields` or a filter asks for
+/// them; files that were taken for lists for want of anything better, or that are not compressed
+/// though their names say so; records of which most are no URLs; the same of what is known; and
+/// records without a host.
 ///
-/// And fields that are not understood, if the job `needs_fields` or a filter asks for them.
-pub(super) fn doubt(outcome: &Outcome, given: &FormatArgs, needs_fields: bool) {
-    doubt_filters(outcome, given);
-    doubt_fields(outcome, given, needs_fields);
-    doubt_files(outcome, given);
+/// `has_rules_of_sites`: are there any for this job?
+pub(super) fn doubts<'a>(
+    outcome: &'a Outcome,
+    given: &'a FormatArgs,
+    needs_fields: bool,
+    has_rules_of_sites: bool,
+) -> Vec<Doubt<'a>> {
+    let mut doubts = of_filters(outcome, given);
+    doubts.extend(of_fields(outcome, given, needs_fields));
+    doubts.extend(of_files(outcome, given.format.as_deref(), given.base_url.is_some()));
     if let Some(known) = &outcome.known {
-        doubt_known(known, outcome.tally.hostless, given);
+        doubts.extend(of_known(known, outcome.tally.hostless, given));
+    }
+    doubts.extend(of_hosts(outcome, has_rules_of_sites));
+    doubts
+}
+
+/// Filters that have let nothing through, or everything; lines all of which were rejected.
+fn of_filters<'a>(outcome: &'a Outcome, given: &'a FormatArgs) -> Vec<Doubt<'a>> {
+    let tally = &outcome.tally;
+    let is_for_hosts = |pattern: &&String| !pattern.contains(['/', '?']);
+    let for_hosts = given.include.iter().chain(&given.exclude).find(is_for_hosts);
+    let for_hosts = for_hosts.map(String::as_str);
+    let mut doubts = Vec::new();
+    if tally.filtered > 0 && tally.records == 0 {
+        let asks_for_fields = !(given.status.is_empty() && given.method.is_empty())
+            || given.since.is_some()
+            || given.until.is_some();
+        let are_lists = outcome.files.iter().all(|file| file.layout.is_list());
+        let advice = match for_hosts {
+            Some(pattern) if !given.include.is_empty() => FilterAdvice::PatternForHosts(pattern),
+            _ if asks_for_fields && are_lists => FilterAdvice::ListsHaveNoFields,
+            _ => FilterAdvice::SeeFormats,
+        };
+        doubts.push(Doubt::AllFiltered { filtered: tally.filtered, advice });
+    }
+    if tally.filtered == 0 && tally.records > 0 && !given.exclude.is_empty() {
+        doubts.push(Doubt::NoneExcluded { patterns: &given.exclude, for_hosts });
+    }
+    if tally.rejected.total() > 0 && tally.records + tally.filtered == 0 {
+        let is_told = given.field.is_some() || given.log_format.is_some();
+        let is_unknown = |kind| matches!(kind, Reject::Format | Reject::NoUrl | Reject::BadRequest);
+        let may_be_told = !is_told && tally.rejected.seen().any(|(kind, _)| is_unknown(kind));
+        doubts.push(Doubt::AllRejected { rejected: tally.rejected.total(), may_be_told });
+    }
+    doubts
+}
+
+/// Columns of tables with statuses or times that nobody understands, where somebody asks for them.
+fn of_fields<'a>(
+    outcome: &'a Outcome,
+    given: &FormatArgs,
+    needs_fields: bool,
+) -> impl Iterator<Item = Doubt<'a>> {
+    let needs_status = needs_fields || !given.status.is_empty();
+    let needs_time = needs_fields || given.since.is_some() || given.until.is_some();
+    let of_file = move |file: &'a InputFile| {
+        let odd_fields = file.layout.odd_fields.iter();
+        let asked_for = odd_fields.filter(move |odd| match odd.field {
+            "status" => needs_status,
+            _ => needs_time,
+        });
+        asked_for.map(|odd| Doubt::OfFile(file.shown(), FileDoubt::OddField(odd)))
+    };
+    outcome.files.iter().flat_map(of_file)
+}
+
+/// Files that are not what they were taken for, or seem so: `format` says what they are, if the
+/// user has named one, and paths may have a host, if it `has_base`.
+fn of_files<'a>(outcome: &'a Outcome, format: Option<&str>, has_base: bool) -> Vec<Doubt<'a>> {
+    let has_urls = outcome.tally.unparsed.total() < outcome.tally.records;
+    let no_list = |file: &'a InputFile| perhaps_no_list(file, has_urls);
+    // One kind after the other: what many files have in common is read at one glance.
+    let kinds: [&dyn Fn(&'a InputFile) -> Option<FileDoubt<'a>>; 6] =
+        [&not_packed, &perhaps_a_list, &nuls, &other_urls, &uneven, &no_list];
+    let mut doubts = Vec::new();
+    for kind in kinds {
+        let of_file = |file| Some(Doubt::OfFile(InputFile::shown(file), kind(file)?));
+        doubts.extend(outcome.files.iter().filter_map(of_file));
+    }
+    // Of a list nobody says that it has URLs; of other formats, some kind of their lines has.
+    let is_told_list = format.is_some_and(|name| name.eq_ignore_ascii_case(Layout::LINES));
+    let has_no_list = outcome.files.iter().any(|file| no_list(file).is_some());
+    if !is_told_list && !has_no_list {
+        doubts.extend(no_urls(outcome, has_base));
+    }
+    doubts
+}
+
+fn not_packed(file: &InputFile) -> Option<FileDoubt<'_>> {
+    let packing = Compression::of_name(&file.summary.path);
+    let is_packed = file.summary.compression != Compression::None;
+    let is_doubted =
+        packing != Compression::None && !is_packed && !is_like_its_format(&file.layout);
+    is_doubted.then_some(FileDoubt::NotPacked(packing))
+}
+
+/// Have most of the first lines the shape that all were taken for? Where nobody had to vote, they
+/// have.
+fn is_like_its_format(layout: &Layout) -> bool {
+    let Some(votes) = &layout.votes else { return true };
+    votes.share_of(layout.name()).is_some_and(|share| share >= FormatVotes::HALF_PERCENT)
+}
+
+/// A table without a header, with the URL in front, whose lines are URLs as well.
+fn perhaps_a_list(file: &InputFile) -> Option<FileDoubt<'_>> {
+    let layout = &file.layout;
+    let share = layout.votes.as_ref()?.share_of(Layout::LINES)?;
+    let is_doubted = share >= LIST_SHARE_MIN_WITH_RIVAL_PERCENT
+        && layout.headerless().is_some_and(|table| table.url_column == 1);
+    is_doubted.then(|| FileDoubt::PerhapsAList { format: layout.name() })
+}
+
+fn nuls(file: &InputFile) -> Option<FileDoubt<'_>> {
+    file.layout.has_nuls.then_some(FileDoubt::Nuls)
+}
+
+fn other_urls(file: &InputFile) -> Option<FileDoubt<'_>> {
+    match file.layout.format.as_ref()?.url_names() {
+        [read, others @ ..] if !others.is_empty() => Some(FileDoubt::OtherUrls { read, others }),
+        _ => None,
     }
 }
 
-/// Says which columns of tables have statuses or times that nobody understands.
-fn doubt_fields(outcome: &Outcome, given: &FormatArgs, needs_fields: bool) {
-    for file in &outcome.files {
-        for OddField { field, odd, values, first } in &file.layout.odd_fields {
-            let (is_asked_for, expected) = match *field {
-                "status" => (!given.status.is_empty(), "three digits, such as 200"),
-                _ => (
-                    given.since.is_some() || given.until.is_some(),
-                    "dates such as 2026-11-20T10:00:00Z",
-                ),
-            };
-            if needs_fields || is_asked_for {
-                say(format_args!(
-                    "{}: column of {field}: expected {expected}, found something else in {} of its first {} \
-                     values, as in \"{first}\": they count as unknown; --field names another column, as in \
-                     --field {field}=COLUMN",
-                    file.shown(),
-                    with_commas(*odd as u64),
-                    with_commas(*values as u64),
-                ));
+fn uneven(file: &InputFile) -> Option<FileDoubt<'_>> {
+    let format = file.layout.format.as_ref()?;
+    Some(FileDoubt::Uneven { uneven: format.uneven()?, described: format.describe() })
+}
+
+/// A file that was taken for a list, for want of anything better, and perhaps is none. `has_urls`:
+/// are there URLs at all?
+fn perhaps_no_list(file: &InputFile, has_urls: bool) -> Option<FileDoubt<'_>> {
+    let layout = &file.layout;
+    if let Some(seeming) = &layout.seeming {
+        return Some(FileDoubt::Seeming(seeming));
+    }
+    let votes = layout.votes.as_ref().filter(|_| layout.is_list())?;
+    let has_rival = votes
+        .shares
+        .iter()
+        .any(|(name, share)| *name != layout.name() && *share >= RIVAL_SHARE_MIN_PERCENT);
+    let share_min = match has_rival {
+        true => LIST_SHARE_MIN_WITH_RIVAL_PERCENT,
+        false => FormatVotes::HALF_PERCENT,
+    };
+    let percent = votes.share_of(layout.name())?;
+    let says_enough = votes.lines >= LIST_LINES_MIN || !has_urls;
+    let is_doubted = percent < share_min && says_enough;
+    is_doubted.then_some(FileDoubt::FewUrls { percent, lines: votes.lines })
+}
+
+/// Records of which most are no URLs.
+fn no_urls(outcome: &Outcome, has_base: bool) -> Option<Doubt<'_>> {
+    let Tally { unparsed, records, .. } = &outcome.tally;
+    let are_all = *records >= RECORDS_MIN_OF_NONE && unparsed.total() == *records;
+    let are_most = *records >= LIST_LINES_MIN as u64 && unparsed.total() * 2 > *records;
+    let are_relative =
+        unparsed.seen().any(|(kind, count)| kind == Reject::Relative && count * 2 > *records);
+    let is_list = outcome.files.iter().any(|file| file.layout.is_list());
+    let may_be_paths = are_relative && is_list && !has_base;
+    (are_all || are_most).then_some(Doubt::NoUrls { unparsed, records: *records, may_be_paths })
+}
+
+/// What looks wrong in the files of `--not-in`: all or most of what is to be left out may not be
+/// known then, and passes for new.
+///
+/// So many records of the input, `hostless`, name no host.
+fn of_known<'a>(known: &'a Outcome, hostless: u64, given: &'a FormatArgs) -> Vec<Doubt<'a>> {
+    // Their formats are detected, whatever `--format` says.
+    let mut doubts = of_files(known, None, given.base_url.is_some());
+    let is_other = |file: &&InputFile, told: &str| !told.eq_ignore_ascii_case(file.layout.name());
+    if let Some(told) = given.format.as_deref()
+        && let Some(file) = known.files.iter().find(|file| is_other(file, told))
+    {
+        let format = file.layout.name();
+        doubts.push(Doubt::KnownAsOther { file: file.shown(), format, told });
+    }
+    match known.files.as_slice() {
+        _ if known.tally.records > 0 => {
+            if known.tally.hostless == known.tally.records && hostless == 0 {
+                doubts.push(Doubt::KnownHostless);
             }
         }
+        [] => doubts.push(Doubt::KnownNowhere),
+        [first, more @ ..] => {
+            let (first, has_more) = (first.shown(), !more.is_empty());
+            doubts.push(Doubt::KnownEmpty { first, has_more });
+        }
     }
+    doubts
 }
 
-/// Says where paths whose host nobody knows are a loss: no rule of a site holds for them, if there
+/// Paths whose host nobody knows, where that is a loss: no rule of a site holds for them, if there
 /// are any; and those of several hosts look alike. Of that nothing is said where no record names a
 /// host, as in most access logs, which are of one; but for JSON, where the host may have a name
 /// that nobody knows here.
-pub(super) fn doubt_hosts(outcome: &Outcome, has_rules_of_sites: bool) {
+fn of_hosts(outcome: &Outcome, has_rules_of_sites: bool) -> Option<Doubt<'_>> {
     let Tally { hostless, records, ref unparsed, .. } = outcome.tally;
     if hostless == 0 {
-        return;
+        return None;
     }
     let named = records.saturating_sub(hostless + unparsed.total());
     let are_json =
@@ -87,304 +248,11 @@ pub(super) fn doubt_hosts(outcome: &Outcome, has_rules_of_sites: bool) {
         && named * HOSTS_NAMED_MIN_ONE_IN >= records
         && (named >= HOSTS_NAMED_MIN || 2 * named >= records);
     let loss = match has_rules_of_sites {
-        true => "no rule of a site holds for them",
-        false if has_json || has_hosts => "paths of different hosts count as one page",
-        false => return,
+        true => HostLoss::Rules,
+        false if has_json || has_hosts => HostLoss::Difference,
+        false => return None,
     };
-    let advice = if has_json { ", --field host=NAME where it is named" } else { "" };
-    say(format_args!(
-        "{} of {} records name no host, so {loss}; --base-url says which host they are of{advice}",
-        with_commas(hostless),
-        with_commas(records)
-    ));
-}
-
-/// Says what looks wrong in the files of `--not-in`: all or most of what is to be left out may not
-/// be known then, and passes for new.
-///
-/// So many records of the input, `hostless`, name no host.
-fn doubt_known(known: &Outcome, hostless: u64, given: &FormatArgs) {
-    doubt_files(known, &FormatArgs { format: None, ..given.clone() });
-    let is_other = |file: &&InputFile| {
-        let name = given.format.as_ref().map(|name| name.to_ascii_lowercase());
-        name.is_some_and(|name| name != file.layout.name())
-    };
-    if let (Some(format), Some(file)) = (&given.format, known.files.iter().find(is_other)) {
-        say(format_args!(
-            "--not-in: {}: read as {}, which it looks like, though --format says {format}",
-            file.shown(),
-            file.layout.name()
-        ));
-    }
-    if known.tally.records > 0 {
-        if known.tally.hostless == known.tally.records && hostless == 0 {
-            say(format_args!(
-                "--not-in: its records name no host, so nothing is left out; --base-url says which host they \
-                 are of"
-            ));
-        }
-        return;
-    }
-    match known.files.as_slice() {
-        [] => say(format_args!("--not-in: no file was found in what was named")),
-        [first, more @ ..] => say(format_args!(
-            "--not-in: no URL was found in {}{}, so nothing is left out",
-            first.shown(),
-            if more.is_empty() { "" } else { " and the other files" }
-        )),
-    }
-}
-
-/// Says what looks wrong about the files of `outcome`.
-fn doubt_files(outcome: &Outcome, given: &FormatArgs) {
-    let tally = &outcome.tally;
-    for file in &outcome.files {
-        let InputFile { summary, layout, .. } = file;
-        let packing = Compression::of_name(&summary.path);
-        let is_packed = summary.compression != Compression::None;
-        if packing != Compression::None && !is_packed && !is_like_its_format(layout) {
-            say(format_args!(
-                "{}: named as {packing} files are, though it does not begin as they do: read as it is; \
-                 get it again if it is cut short or damaged",
-                file.shown()
-            ));
-        }
-    }
-    for file in outcome.files.iter().filter(|file| may_be_list(&file.layout)) {
-        say(format_args!(
-            "{}: read as {}, with the URL in column 1; if it is a list, say so by --format lines",
-            file.shown(),
-            file.layout.name()
-        ));
-    }
-    for file in outcome.files.iter().filter(|file| file.layout.has_nuls) {
-        say(format_args!(
-            "{}: has NUL bytes; if lines end with them, say so by -0; if it is UTF-16, convert it: \
-             iconv -f UTF-16LE -t UTF-8",
-            file.shown()
-        ));
-    }
-    for file in &outcome.files {
-        let names = file.layout.format.as_ref().map_or(&[][..], |format| format.url_names());
-        if let [read, others @ ..] = names
-            && !others.is_empty()
-        {
-            let others: Vec<String> =
-                others.iter().map(|name| format!("\"{}\"", show(name))).collect();
-            say(format_args!(
-                "{}: the URLs are those of the column \"{}\"; {} {}, too: --field chooses one, by its name \
-                 or its number",
-                file.shown(),
-                show(read),
-                others.join(", "),
-                if others.len() == 1 { "has some" } else { "have some" },
-            ));
-        }
-    }
-    for file in &outcome.files {
-        let Some(format) = &file.layout.format else { continue };
-        if let Some(Uneven { header_cells, row_cells }) = format.uneven() {
-            say(format_args!(
-                "{}: expected rows of {header_cells} cells, as the header has, found {row_cells} in the first row \
-                 and {header_cells} in none: names may be those of other columns; read as {}; --field says by \
-                 number which column is which",
-                file.shown(),
-                format.describe(),
-            ));
-        }
-    }
-    let has_urls = tally.unparsed.total() < tally.records;
-    let doubt = |file: &&InputFile| match &file.layout.seeming {
-        Some(seeming) => doubt_seeming(file, seeming),
-        None => doubt_list(file, has_urls),
-    };
-    let doubted = outcome.files.iter().filter(doubt).count();
-    // Of a list nobody says that it has URLs; of other formats, some kind of their lines has.
-    let is_list =
-        given.format.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(Layout::LINES));
-    if doubted == 0 && !is_list {
-        doubt_urls(outcome, given);
-    }
-}
-
-/// Says of a file that was taken for a list what it may be instead.
-fn doubt_seeming(file: &InputFile, seeming: &Seeming) -> bool {
-    let taken = format!("{}: taken for a list, though", file.shown());
-    match seeming {
-        Seeming::Json(places) => match places.as_slice() {
-            [] => say(format_args!(
-                "{taken} its first lines are JSON; --field says where the URL is, as in --field /page/url"
-            )),
-            [best, ..] => say(format_args!(
-                "{taken} its first lines are JSON; the URL may be in {}: --field {}",
-                places.join(", "),
-                match best.contains(['=', ' ', '"', '\'', '$']) {
-                    true => format!("'url={}'", best.replace('\'', "'\\''")),
-                    false => best.clone(),
-                }
-            )),
-        },
-        Seeming::JsonAroundLog { place, is_request } => {
-            let path = jq_path(place);
-            let format = if *is_request { " --log-format '$request'" } else { "" };
-            say(format_args!(
-                "{taken} its first lines are JSON around lines of a log; take these out: jq -r '{path}' FILE \
-                 | undust{format}"
-            ));
-        }
-        Seeming::JsonBehindWords => say(format_args!(
-            "{taken} its first lines are JSON behind other words; take those away: sed 's/^[^{{]*//' FILE | \
-             undust"
-        )),
-        Seeming::JsonOverLines => say(format_args!(
-            "{taken} it has JSON over several lines; put each object on a line: jq -c . FILE | undust"
-        )),
-        Seeming::Colored => say(format_args!(
-            "{taken} its lines have codes for colors; have them written without, or take them away: sed \
-             's/\\x1b\\[[0-9;]*m//g' FILE | undust"
-        )),
-        Seeming::JsonDocument => say(format_args!(
-            "{taken} it is a JSON document with URLs in it; take these out: jq -r '.. | strings | \
-             select(test(\"^https?://\"))' FILE | undust"
-        )),
-        Seeming::Table { has_several_urls, delimiter, columns } => {
-            let (name, advice) = match delimiter {
-                b',' => ("commas", "--field says in which column they are, as in --field 1"),
-                b';' => ("semicolons", "--field says in which column they are, as in --field 1"),
-                b'\t' => ("tabs", "--field says in which column they are, as in --field 1"),
-                b'|' => ("bars", "--log-format says where they are, as in --log-format '$uri|$x'"),
-                _ => ("blanks", "--log-format says where they are, as in --log-format '$uri $x'"),
-            };
-            let signs = match has_several_urls {
-                true => "have several URLs".to_string(),
-                false => format!("have as many {name}"),
-            };
-            let gap = if columns.is_empty() { "" } else { "; its columns are " };
-            say(format_args!(
-                "{taken} most of its first lines {signs}; if it is a table, {advice}{gap}{columns}"
-            ));
-        }
-    }
-    true
-}
-
-/// The path of jq to what is at `pointer`: `.message`, or `."@message".line` for names that are no
-/// words.
-fn jq_path(pointer: &str) -> String {
-    let is_word = |name: &str| {
-        name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-            && !name.starts_with(|first: char| first.is_ascii_digit())
-    };
-    let names = pointer.split('/').skip(1).map(|name| name.replace("~1", "/").replace("~0", "~"));
-    let path = names.map(|name| match is_word(&name) {
-        true => format!(".{name}"),
-        false => format!(".{}", serde_json::Value::from(name)),
-    });
-    path.collect::<String>().replace('\'', "'\\''")
-}
-
-/// Are the lines of a table without a header, with the URL in front, URLs as well?
-fn may_be_list(layout: &Layout) -> bool {
-    let share = layout.votes.as_ref().and_then(|votes| votes.share_of(Layout::LINES));
-    layout.headerless().is_some_and(|table| table.url_column == 1)
-        && share.is_some_and(|share| share >= LIST_SHARE_MIN_WITH_RIVAL_PERCENT)
-}
-
-/// Says of a file that was taken for a list, for want of anything better, that it was. Did it?
-/// `has_urls`: are there URLs at all?
-fn doubt_list(file: &InputFile, has_urls: bool) -> bool {
-    let Some(votes) = file.layout.votes.as_ref().filter(|_| file.layout.is_list()) else {
-        return false;
-    };
-    let is_list = |name: &str| name == file.layout.name();
-    let has_rival = votes
-        .shares
-        .iter()
-        .any(|(name, share)| !is_list(name) && *share >= RIVAL_SHARE_MIN_PERCENT);
-    let share_min = match has_rival {
-        true => LIST_SHARE_MIN_WITH_RIVAL_PERCENT,
-        false => FormatVotes::HALF_PERCENT,
-    };
-    let share = votes.share_of(file.layout.name());
-    let Some(share) = share.filter(|share| *share < share_min) else { return false };
-    if votes.lines < LIST_LINES_MIN && has_urls {
-        return false;
-    }
-    say(format_args!(
-        "{}: taken for a list, though {share} % of its first {} lines look like URLs; --format or \
-         --log-format say what it is",
-        file.shown(),
-        with_commas(votes.lines as u64)
-    ));
-    true
-}
-
-/// Says where most of the records are not URLs.
-fn doubt_urls(outcome: &Outcome, given: &FormatArgs) {
-    let Tally { unparsed, records, .. } = &outcome.tally;
-    let are_all = *records >= RECORDS_MIN_OF_NONE && unparsed.total() == *records;
-    if !are_all && (*records < LIST_LINES_MIN as u64 || unparsed.total() * 2 <= *records) {
-        return;
-    }
-    let kinds: Vec<String> =
-        unparsed.seen().map(|(kind, count)| format!("{} {kind}", with_commas(count))).collect();
-    let are_relative =
-        unparsed.seen().any(|(kind, count)| kind == Reject::Relative && count * 2 > *records);
-    let is_list = outcome.files.iter().any(|file| file.layout.is_list());
-    let advice = match are_relative && is_list && given.base_url.is_none() {
-        true => "; if they are paths, --base-url says on which host",
-        false => "",
-    };
-    say(format_args!(
-        "{} of {} records are not URLs, and were compared byte for byte ({}){advice}",
-        with_commas(unparsed.total()),
-        with_commas(*records),
-        kinds.join(", ")
-    ));
-}
-
-/// Says where filters have let nothing through, or everything.
-fn doubt_filters(outcome: &Outcome, given: &FormatArgs) {
-    let tally = &outcome.tally;
-    let is_for_hosts = |pattern: &&String| !pattern.contains(['/', '?']);
-    let host_pattern = given.include.iter().chain(&given.exclude).find(is_for_hosts);
-    let advice = host_pattern.map_or(String::new(), |pattern| {
-        format!("; {pattern} is a pattern for hosts, one for paths begins with a slash: /{pattern}")
-    });
-    let asks_for_fields = !(given.status.is_empty() && given.method.is_empty())
-        || given.since.is_some()
-        || given.until.is_some();
-    let are_lists = outcome.files.iter().all(|file| file.layout.is_list());
-    if tally.filtered > 0 && tally.records == 0 {
-        say(format_args!(
-            "nothing is left: all {} records were filtered out{}",
-            with_commas(tally.filtered),
-            match advice.is_empty() || given.include.is_empty() {
-                true if asks_for_fields && are_lists => {
-                    "; they are lines of a list, which has no status, method or time"
-                }
-                true => "; -v says how the files were read",
-                false => &advice,
-            }
-        ));
-    }
-    if tally.filtered == 0 && tally.records > 0 && !given.exclude.is_empty() {
-        say(format_args!("--exclude {}: no record matches{advice}", given.exclude.join(", ")));
-    }
-    if tally.rejected.total() > 0 && tally.records + tally.filtered == 0 {
-        let is_told = given.field.is_some() || given.log_format.is_some();
-        let is_unknown = |kind| matches!(kind, Reject::Format | Reject::NoUrl | Reject::BadRequest);
-        let advice = match tally.rejected.seen().any(|(kind, _)| is_unknown(kind)) {
-            true if !is_told => {
-                "; --field says where the URL is, --log-format how such lines are made"
-            }
-            _ => "",
-        };
-        say(format_args!(
-            "nothing is left: all {} lines with anything in them were rejected{advice}",
-            with_commas(tally.rejected.total())
-        ));
-    }
+    Some(Doubt::Hostless { hostless, records, loss, has_json })
 }
 
 /// Fails where no line at all is what the flags say the files are: the results are not those that
@@ -414,9 +282,197 @@ pub(super) fn refuse_format(outcome: &Outcome, given: &FormatArgs) -> Result<()>
     )))
 }
 
-/// Have most of the first lines the shape that all were taken for? Where nobody had to vote, they
-/// have.
-fn is_like_its_format(layout: &Layout) -> bool {
-    let Some(votes) = &layout.votes else { return true };
-    votes.share_of(layout.name()).is_some_and(|share| share >= FormatVotes::HALF_PERCENT)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::LINE_BYTES_MAX;
+    use crate::record::{ReadOptions, Seeming, detect};
+    use clap::Parser as _;
+    use std::sync::Arc;
+
+    /// A file that begins with `text`.
+    fn file(name: &str, text: &str) -> InputFile {
+        let options = ReadOptions {
+            separator: b'\n',
+            line_bytes_max: LINE_BYTES_MAX,
+            verbatim: false,
+            fields: true,
+        };
+        let layout = detect::detect(text.as_bytes(), options).unwrap();
+        let mut file = InputFile { layout, ..InputFile::default() };
+        file.summary.path = name.into();
+        file
+    }
+
+    fn outcome(files: &[InputFile], tally: Tally) -> Outcome {
+        Outcome { files: files.to_vec(), tally, ..Outcome::default() }
+    }
+
+    /// The format and the filter that these flags say.
+    fn given(flags: &[&str]) -> FormatArgs {
+        #[derive(clap::Parser)]
+        struct Given {
+            #[command(flatten)]
+            format: FormatArgs,
+        }
+        Given::parse_from([&["undust"], flags].concat()).format
+    }
+
+    fn records(records: u64) -> Tally {
+        Tally { records, ..Tally::default() }
+    }
+
+    fn unparsed(of: u64, kind: Reject, count: u64) -> Tally {
+        let mut tally = records(of);
+        (0..count).for_each(|_| tally.unparsed.add(kind));
+        tally
+    }
+
+    /// All that is told of a job that asks for no fields and has no rules of sites.
+    fn told(outcome: &Outcome, flags: &[&str]) -> Vec<String> {
+        let given = given(flags);
+        doubts(outcome, &given, false, false).iter().map(Doubt::to_string).collect()
+    }
+
+    #[test]
+    fn nothing_is_doubted_of_a_list() {
+        let list = file("list.txt", &"http://a.test/\n".repeat(20));
+        let outcome = outcome(&[list], records(20));
+        assert_eq!(doubts(&outcome, &given(&[]), true, true), []);
+    }
+
+    #[test]
+    fn files_that_share_a_doubt_stand_together() {
+        let seeming = Seeming::Json(Vec::new());
+        let json = |name: &str| {
+            let mut file = file(name, &"{\"x\":1}\n".repeat(3));
+            file.layout.seeming = Some(Arc::new(seeming.clone()));
+            file
+        };
+        let table = "http://a.test/,200,no html\nhttp://a.test/b,200,no html\n";
+        let mut nuls = file("3", "http://a.test/\n");
+        nuls.layout.has_nuls = true;
+        let files = [json("1.gz"), file("2", table), nuls, json("4.zst")];
+        let expected = [
+            ("1.gz", FileDoubt::NotPacked(Compression::Gzip)),
+            ("4.zst", FileDoubt::NotPacked(Compression::Zstd)),
+            ("2", FileDoubt::PerhapsAList { format: "csv" }),
+            ("3", FileDoubt::Nuls),
+            ("1.gz", FileDoubt::Seeming(&seeming)),
+            ("4.zst", FileDoubt::Seeming(&seeming)),
+        ];
+        let expected = expected.map(|(name, doubt)| Doubt::OfFile(name.to_string(), doubt));
+        let outcome = outcome(&files, records(10));
+        assert_eq!(doubts(&outcome, &given(&[]), false, false), expected);
+    }
+
+    #[test]
+    fn few_lines_that_are_no_urls_say_enough_where_none_is_one() {
+        let list = |lines: usize| file("x", &"some words\n".repeat(lines));
+        for (lines, unparsed_records, is_doubted, why) in [
+            (9, 2, true, "no URL at all"),
+            (9, 1, false, "few lines"),
+            (10, 1, true, "enough lines"),
+        ] {
+            let found = outcome(&[list(lines)], unparsed(2, Reject::Relative, unparsed_records));
+            let doubt = FileDoubt::FewUrls { percent: 0, lines };
+            let expected = is_doubted.then(|| Doubt::OfFile("x".to_string(), doubt));
+            let expected: Vec<Doubt> = expected.into_iter().collect();
+            assert_eq!(doubts(&found, &given(&[]), false, false), expected, "{why}");
+        }
+    }
+
+    #[test]
+    fn records_that_are_no_urls() {
+        let list = file("x", "http://a.test/\n");
+        let advice = "; if they are paths, --base-url says on which host";
+        for (of, kind, count, flags, expected) in [
+            (4, Reject::Relative, 4, &[][..], None),
+            (5, Reject::Relative, 5, &[], Some(advice)),
+            (5, Reject::Relative, 5, &["--base-url", "http://a.test"], Some("")),
+            (5, Reject::Relative, 5, &["-f", "Lines"], None),
+            (9, Reject::Host, 8, &[], None),
+            (10, Reject::Host, 5, &[], None),
+            (10, Reject::Host, 6, &[], Some("")),
+        ] {
+            let found = outcome(std::slice::from_ref(&list), unparsed(of, kind, count));
+            let words = |advice| {
+                format!(
+                    "{count} of {of} records are not URLs, and were compared byte for byte ({count} \
+                     {kind}){advice}"
+                )
+            };
+            let expected: Vec<String> = expected.map(words).into_iter().collect();
+            assert_eq!(told(&found, flags), expected, "{of} {count} {flags:?}");
+        }
+    }
+
+    #[test]
+    fn filters_that_leave_nothing_or_everything() {
+        let files = [file("x", "http://a.test/\n")];
+        let filtered = Tally { filtered: 3, ..Tally::default() };
+        for (tally, flags, expected) in [
+            (
+                &filtered,
+                &["--status", "200"][..],
+                "; they are lines of a list, which has no status",
+            ),
+            (&filtered, &["--exclude", "/x"], "filtered out; -v says how the files were read"),
+            (&filtered, &["--include", "shop"], "; shop is a pattern for hosts, one for paths"),
+            (&records(3), &["--exclude", "/x"], "--exclude /x: no record matches"),
+        ] {
+            let told = told(&outcome(&files, tally.clone()), flags);
+            assert!(told.len() == 1 && told[0].contains(expected), "{flags:?}: {told:?}");
+        }
+        let mut rejected = Tally::default();
+        rejected.reject(Reject::Format, b"x", false);
+        for (flags, may_be_told) in [(&[][..], true), (&["--field", "1"], false)] {
+            let (outcome, given) = (outcome(&files, rejected.clone()), given(flags));
+            let expected = Doubt::AllRejected { rejected: 1, may_be_told };
+            assert_eq!(doubts(&outcome, &given, false, false), [expected]);
+        }
+    }
+
+    #[test]
+    fn hosts_that_nobody_knows() {
+        let log =
+            file("x", &"h - - [10/Oct/2026:13:55:36 -0700] \"GET /b HTTP/1.0\" 200 1\n".repeat(3));
+        let json = file("x", "{\"url\":\"/a\"}\n");
+        assert_eq!((log.layout.name(), json.layout.name()), ("clf", "jsonl"));
+        for (file, hostless, has_rules, expected, why) in [
+            (&log, 0, true, None, "all have hosts"),
+            (&log, 1000, false, None, "a log of one host"),
+            (&log, 1000, true, Some(HostLoss::Rules), "rules of sites"),
+            (&log, 995, false, None, "hosts that clients made up"),
+            (&log, 990, false, Some(HostLoss::Difference), "a log of several hosts"),
+            (&json, 1000, false, Some(HostLoss::Difference), "hosts may have another name"),
+        ] {
+            let tally = Tally { hostless, ..records(1000) };
+            let outcome = outcome(std::slice::from_ref(file), tally);
+            let has_json = file.layout.name() == "jsonl";
+            let expected =
+                expected.map(|loss| Doubt::Hostless { hostless, records: 1000, loss, has_json });
+            let expected: Vec<Doubt> = expected.into_iter().collect();
+            assert_eq!(doubts(&outcome, &given(&[]), false, has_rules), expected, "{why}");
+        }
+    }
+
+    #[test]
+    fn what_is_known_may_be_nothing() {
+        let list = file("known", "http://a.test/\n");
+        let hostless = Tally { hostless: 2, ..records(2) };
+        for (files, tally, flags, expected) in [
+            (vec![], records(0), &[][..], Some("no file was found in what was named")),
+            (vec![list.clone()], records(0), &[], Some("no URL was found in known, so nothing")),
+            (vec![list.clone()], records(2), &[], None),
+            (vec![list.clone()], hostless, &[], Some("its records name no host, so nothing is")),
+            (vec![list.clone()], records(2), &["-f", "CDX"], Some("known: read as lines, which")),
+            (vec![list], records(2), &["-f", "LINES"], None),
+        ] {
+            let known = Some(Box::new(outcome(&files, tally)));
+            let told = told(&Outcome { known, ..outcome(&[], records(1)) }, flags);
+            let is_told = |words| matches!(&told[..], [one] if one.contains(words));
+            assert!(expected.map_or(told.is_empty(), is_told), "{flags:?}: {told:?}");
+        }
+    }
 }

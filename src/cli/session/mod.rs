@@ -165,10 +165,11 @@ impl<'a> Session<'a> {
         }
         let profile = self.job.canonicalizer.profile();
         if profile.parses {
-            doubts::doubt(outcome, self.format, self.needs_fields);
             let has_rules =
                 profile.rules.contains(RuleId::Dust) && !profile.options.dust.is_empty();
-            doubts::doubt_hosts(outcome, has_rules);
+            for doubt in doubts::doubts(outcome, self.format, self.needs_fields, has_rules) {
+                say(format_args!("{doubt}"));
+            }
         }
         summary::summarize(outcome, profile, self.started.elapsed(), self.run.verbose);
     }
