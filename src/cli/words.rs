@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::Write as _;
 
 use super::DONE;
+use super::plan::Noted;
 use crate::error::Result;
 use crate::report::Output;
 
@@ -12,6 +13,15 @@ use crate::report::Output;
 pub(super) fn say(line: fmt::Arguments<'_>) {
     let line = crate::bytes::printable(&line.to_string());
     let _ = writeln!(std::io::stderr().lock(), "{line}");
+}
+
+/// Says the notes of a plan, unless it `is_quiet`, and returns the plan.
+pub(super) fn told<T>(noted: Noted<T>, is_quiet: bool) -> T {
+    let Noted { plan, notes } = noted;
+    for note in notes.iter().filter(|_| !is_quiet) {
+        say(format_args!("{note}"));
+    }
+    plan
 }
 
 /// Writes `text` to standard output.

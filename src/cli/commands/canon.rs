@@ -6,6 +6,7 @@ use crate::cli::args::{CanonArgs, NotationArg, OnBadArg};
 use crate::cli::session::Session;
 use crate::cli::session::progress::Progress;
 use crate::cli::shape::shape;
+use crate::cli::words::told;
 use crate::error::{Error, Result};
 use crate::pipeline::{self, CanonPlan, OnBad};
 
@@ -17,7 +18,7 @@ pub(crate) fn run(args: &CanonArgs) -> Result<u8> {
             "--print: chooses what a line of text is, and a row has all forms: leave out --print or --to",
         ));
     }
-    let canonicalizer = args.profile.canonicalizer(args.run.quiet)?;
+    let canonicalizer = told(args.profile.canonicalizer()?, args.run.quiet);
     let mut session = Session::begin(&args.input, &canonicalizer, &args.run, &progress)?;
     session.protect(args.profile.files());
     let plan = CanonPlan {

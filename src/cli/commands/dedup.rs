@@ -10,7 +10,7 @@ use crate::cli::args::{DedupArgs, InputArgs, KeepArg, PrintArg, ToArg};
 use crate::cli::session::Session;
 use crate::cli::session::progress::Progress;
 use crate::cli::shape::shape;
-use crate::cli::words::say;
+use crate::cli::words::{say, told};
 use crate::cli::{DONE, NO};
 use crate::cluster::{Keep, Seen};
 use crate::error::{Error, Result};
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &DedupArgs) -> Result<u8> {
         Claims::check_private(seen).and_then(|()| check_outside(seen, &args.input))
     });
     checked.map_err(|error| error.at("--seen"))?;
-    let canonicalizer = args.profile.canonicalizer(args.run.quiet)?;
+    let canonicalizer = told(args.profile.canonicalizer()?, args.run.quiet);
     let mut session = Session::begin(&args.input, &canonicalizer, &args.run, &progress)?;
     session.protect(args.profile.files());
     if args.check {

@@ -7,13 +7,13 @@ use crate::bytes::lines::without_carriage_returns;
 use crate::bytes::show;
 use crate::canonical::{Canonicalizer, RuleId};
 use crate::cli::args::ExplainArgs;
-use crate::cli::words::print;
+use crate::cli::words::{print, told};
 use crate::cli::{DONE, NO};
 use crate::error::Result;
 use crate::record::BaseUrl;
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
-    let canonicalizer = args.profile.canonicalizer(false)?;
+    let canonicalizer = told(args.profile.canonicalizer()?, false);
     let base = args.base_url.as_deref().map(BaseUrl::parse).transpose()?;
     let in_full = |text| base.as_ref().and_then(|base| base.resolve(text)).map(Cow::Owned);
     // As a line of a list is read.

@@ -8,14 +8,14 @@ use crate::cli::args::{ReportArgs, ReportToArg};
 use crate::cli::session::Session;
 use crate::cli::session::progress::Progress;
 use crate::cli::shape::shape;
-use crate::cli::words::say;
+use crate::cli::words::{say, told};
 use crate::error::Result;
 use crate::pipeline::{self, Spooled};
 
 pub(crate) fn run(args: &ReportArgs) -> Result<u8> {
     let progress = Progress::new(args.run.quiet);
     let shape = shape(args.to.format(), args.excel)?;
-    let canonicalizer = args.profile.canonicalizer(args.run.quiet)?;
+    let canonicalizer = told(args.profile.canonicalizer()?, args.run.quiet);
     let mut session = Session::begin(&args.input, &canonicalizer, &args.run, &progress)?;
     session.needs_fields = true;
     session.protect(args.profile.files());

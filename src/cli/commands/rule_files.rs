@@ -9,7 +9,7 @@ use crate::bytes::{printable, show};
 use crate::canonical::{DustRules, DustStatus, Evidence, ExampleFailure, ExampleFault, RuleFile};
 use crate::cli::args::{ProfileArgs, RuleFormatArg};
 use crate::cli::plan::rule_file;
-use crate::cli::words::{print, say};
+use crate::cli::words::{print, say, told};
 use crate::cli::{DONE, NO};
 use crate::error::Result;
 use crate::report::{RuleFormat, export_rules, left_out_in_words};
@@ -85,7 +85,8 @@ pub(super) fn lint(paths: &[PathBuf]) -> Result<u8> {
 /// Are the two URLs of every example equal, and is what they become canonical?
 pub(super) fn test(paths: &[PathBuf], profile: &ProfileArgs) -> Result<u8> {
     let (file, names) = rule_file(paths)?;
-    let tested = DustRules::test(&file, &profile.all_settings(false)?)?;
+    let settings = told(profile.all_settings()?, false);
+    let tested = DustRules::test(&file, &settings)?;
     let mut messages: Vec<String> = tested.refused.into_iter().map(|refusal| refusal.why).collect();
     messages.extend(tested.failures.iter().map(|failure| in_words(failure, &file)));
     let rules = format!(

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::rule_files;
 use crate::canonical::{PROFILES, RuleId};
 use crate::cli::args::{ProfileArgs, RulesArgs, RulesCommand};
-use crate::cli::words::print;
+use crate::cli::words::{print, told};
 use crate::error::{Error, Result};
 
 pub(crate) fn run(args: &RulesArgs) -> Result<u8> {
@@ -52,7 +52,7 @@ A line that does not parse is kept as it is.
 
 /// All rules in the order of application; those of the profile in force are marked.
 fn list(args: &ProfileArgs) -> Result<String> {
-    let profile = args.profile(false)?;
+    let profile = told(args.profile()?, false);
     let mut text = format!(
         "Profile {} (digest {}); its rules are marked. Class: P preserves semantics, U usually does,\n\
          C changes them, M is measured per site.\n\n    rule               no.  class  from profile  what it does\n",

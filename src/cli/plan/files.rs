@@ -2,29 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::bytes::decimal::count_of;
+use super::noted::{Note, Noted};
 use crate::bytes::show_path;
 use crate::canonical::{DustRules, RuleFile};
-use crate::cli::words::say;
 use crate::error::{Error, Result};
 use crate::input::{Containers, Input, InputPlan};
 use crate::limits::CONFIG_BYTES_MAX;
 
 /// The rules of some rule files, which are as one. Learned rules that do not get along are left
-/// out, which is told unless it `is_quiet`.
-pub(super) fn rules_in_force(paths: &[PathBuf], is_quiet: bool) -> Result<DustRules> {
+/// out, which is noted.
+pub(super) fn rules_in_force(paths: &[PathBuf]) -> Result<Noted<DustRules>> {
     let (file, names) = joined(paths, read_text)?;
     let compilation = DustRules::compile(&file);
     let refused = compilation.refused.len();
     let rules = compilation.strict().map_err(|error| error.at(&names))?;
-    if refused > 0 && !is_quiet {
-        let are = if refused == 1 { "is" } else { "are" };
-        say(format_args!(
-            "undust: {names}: {} {are} left out; undust rules lint says why",
-            count_of(refused as u64, "learned rule")
-        ));
-    }
-    Ok(rules)
+    let left_out = (refused > 0).then_some(Note::LeftOut { files: names, rules: refused });
+    Ok(Noted { plan: rules, notes: left_out.into_iter().collect() })
 }
 
 /// Reads some rule files as one, for a command that reads nothing else, and returns their names in

@@ -1,13 +1,16 @@
 //! From arguments to plans: what the flags and files mean together.
 //!
 //! A file for each subject: `input.rs` (what is read), `profile.rs` (which rules are applied),
-//! `files.rs` (the small files from which profiles are made). How a job is run is here.
+//! `files.rs` (the small files from which profiles are made). How a job is run is here. Nothing is
+//! said here: what people should know of a plan comes with it (`noted.rs`).
 
 mod files;
 mod input;
+mod noted;
 mod profile;
 
 pub(super) use files::rule_file;
+pub(super) use noted::Noted;
 
 use super::args::{RunArgs, SyncArgs};
 use super::memory::{self, Amount};

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::files::{names_of, read_text, rules_in_force};
+use super::noted::{Note, Noted};
 use crate::bytes::show_path;
 use crate::canonical::{Canonicalizer, DefaultRow, KeepRow, Profile, Settings, read_hosts};
 use crate::cli::args::{CONFIG_VARIABLE, ProfileArgs};
-use crate::cli::words::say;
 use crate::error::{Error, Result};
 
 /// The settings in the file at `path`.
@@ -23,20 +23,19 @@ impl ProfileArgs {
         [&self.hosts, &self.config].into_iter().flatten().chain(&self.rules).cloned()
     }
 
-    /// The profile that file and flags describe. Rules that are left out are told unless it
-    /// `is_quiet`.
-    pub(crate) fn profile(&self, is_quiet: bool) -> Result<Profile> {
-        let settings = self.all_settings(is_quiet)?;
+    /// The profile that file and flags describe. Rules that are left out are noted.
+    pub(crate) fn profile(&self) -> Result<Noted<Profile>> {
+        let Noted { plan: settings, notes } = self.all_settings()?;
         let profile = settings.build()?;
         // A file that was given may have nothing in it.
         if self.hosts.is_none() && self.rules.is_empty() {
             settings.check_given(self.enable.iter().chain(self.only.iter().flatten()))?;
         }
-        Ok(profile)
+        Ok(Noted { plan: profile, notes })
     }
 
-    /// What file and flags say together. Rules that are left out are told unless it `is_quiet`.
-    pub(crate) fn all_settings(&self, is_quiet: bool) -> Result<Settings> {
+    /// What file and flags say together. Rules that are left out are noted.
+    pub(crate) fn all_settings(&self) -> Result<Noted<Settings>> {
         // An empty variable of the environment is one that is not set, by custom.
         let file = match self.config.as_deref().filter(|path| !path.as_os_str().is_empty()) {
             None => Settings::default(),
@@ -49,25 +48,22 @@ impl ProfileArgs {
                     .map_err(|it| if is_of_environment { it.at(CONFIG_VARIABLE) } else { it })?
             }
         };
-        Ok(file.overlay(self.settings(is_quiet)?))
+        let Noted { plan: flags, notes } = self.settings()?;
+        Ok(Noted { plan: file.overlay(flags), notes })
     }
 
-    /// A canonicalizer for it. Unless it `is_quiet`, a file of rules none of which is in force is
-    /// told.
-    pub(crate) fn canonicalizer(&self, is_quiet: bool) -> Result<Canonicalizer> {
-        let profile = self.profile(is_quiet)?;
-        if !is_quiet && !self.rules.is_empty() && profile.options.dust.is_empty() {
-            say(format_args!(
-                "undust: {}: no rule in {} is in force, so {} nothing",
-                names_of(&self.rules),
-                if self.rules.len() == 1 { "it" } else { "them" },
-                if self.rules.len() == 1 { "it changes" } else { "they change" }
-            ));
+    /// A canonicalizer for it. A file of rules none of which is in force is noted, too.
+    pub(crate) fn canonicalizer(&self) -> Result<Noted<Canonicalizer>> {
+        let Noted { plan: profile, mut notes } = self.profile()?;
+        if !self.rules.is_empty() && profile.options.dust.is_empty() {
+            let (files, are_several) = (names_of(&self.rules), self.rules.len() > 1);
+            notes.push(Note::NoneInForce { files, are_several });
         }
-        Ok(Canonicalizer::new(profile))
+        Ok(Noted { plan: Canonicalizer::new(profile), notes })
     }
 
-    fn settings(&self, is_quiet: bool) -> Result<Settings> {
+    /// What the flags say, with the files that they name but `--config`.
+    fn settings(&self) -> Result<Noted<Settings>> {
         let mut settings = Settings {
             profile: self.profile.clone(),
             enable: self.enable.clone(),
@@ -112,10 +108,11 @@ impl ProfileArgs {
         if let Some(path) = &self.hosts {
             settings.hosts = read_hosts(&read_text(path)?).map_err(|e| e.at(show_path(path)))?;
         }
+        let mut notes = Vec::new();
         if !self.rules.is_empty() {
-            settings.dust = rules_in_force(&self.rules, is_quiet)?;
+            Noted { plan: settings.dust, notes } = rules_in_force(&self.rules)?;
         }
-        Ok(settings)
+        Ok(Noted { plan: settings, notes })
     }
 }
 
