@@ -22,12 +22,22 @@ use args::{Args, Command, GenerateCommand, bare, tips};
 use commands::{about, canon, dedup, explain, generate_list, generate_site, learn, report, rules};
 use words::say;
 
-/// Done.
-const DONE: u8 = 0;
-/// A question was answered no.
-const NO: u8 = 1;
-/// Not done.
-const FAILED: u8 = 2;
+/// How a run ends: its exit status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// Done.
+    Done = 0,
+    /// A question was answered no.
+    No = 1,
+    /// Not done.
+    Failed = 2,
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> ExitCode {
+        ExitCode::from(status as u8)
+    }
+}
 
 /// Runs the program with the process's arguments.
 pub fn main() -> ExitCode {
@@ -63,30 +73,30 @@ pub fn main() -> ExitCode {
     };
     ExitCode::from(match result {
         Ok(status) => status,
-        Err(error) if error.is_closed_pipe() && named.is_empty() => DONE,
+        Err(error) if error.is_closed_pipe() && named.is_empty() => Status::Done,
         Err(error) if error.is_closed_pipe() => {
             let names: Vec<_> = named.iter().map(|path| show_path(path).to_string()).collect();
             say(format_args!("undust: {error}, so nothing was written to {}", names.join(", ")));
-            FAILED
+            Status::Failed
         }
         Err(error) => {
             say(format_args!("undust: {error}"));
-            FAILED
+            Status::Failed
         }
     })
 }
 
 /// Prints what reading the arguments came to instead of a job, and returns the exit status: help
 /// and the version are answers, all else are failures.
-fn print_words_of(error: &clap::Error) -> u8 {
+fn print_words_of(error: &clap::Error) -> Status {
     let printed = error.print().and_then(|()| std::io::stdout().flush());
     match printed {
-        _ if error.use_stderr() => FAILED,
+        _ if error.use_stderr() => Status::Failed,
         Err(failure) if failure.kind() != std::io::ErrorKind::BrokenPipe => {
             say(format_args!("undust: {}", Error::writing("standard output", failure)));
-            FAILED
+            Status::Failed
         }
-        _ => DONE,
+        _ => Status::Done,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::Write as _;
 
-use super::DONE;
+use super::Status;
 use super::plan::Noted;
 use crate::error::Result;
 use crate::report::Output;
@@ -25,11 +25,11 @@ pub(super) fn told<T>(noted: Noted<T>, is_quiet: bool) -> T {
 }
 
 /// Writes `text` to standard output.
-pub(super) fn print(text: &[u8]) -> Result<u8> {
+pub(super) fn print(text: &[u8]) -> Result<Status> {
     let mut output = Output::stdout()?;
     output.write(text)?;
     output.publish()?;
-    Ok(DONE)
+    Ok(Status::Done)
 }
 
 /// Is somebody watching standard error?

@@ -6,13 +6,13 @@ use clap::builder::PossibleValuesParser;
 
 use crate::bytes::show_path;
 use crate::canonical::{PROFILES, RuleId};
-use crate::cli::DONE;
+use crate::cli::Status;
 use crate::cli::words::print;
 use crate::error::{Error, Result};
 use crate::input::Container;
 use crate::record::formats;
 
-pub(crate) fn formats() -> Result<u8> {
+pub(crate) fn formats() -> Result<Status> {
     let mut text = String::new();
     let containers = Container::ALL.map(|container| (container.name(), container.about()));
     for (name, about) in formats::names().chain(containers) {
@@ -21,7 +21,7 @@ pub(crate) fn formats() -> Result<u8> {
     print(text.as_bytes())
 }
 
-pub(crate) fn completions(shell: clap_complete::Shell) -> Result<u8> {
+pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Status> {
     let mut text = Vec::new();
     // Completions would offer what is hidden.
     let mut command = crate::cli::command().mut_subcommand("rules", |rules| {
@@ -62,7 +62,7 @@ fn with_names(command: clap::Command) -> clap::Command {
     command.mut_subcommands(with_names)
 }
 
-pub(crate) fn man(folder: Option<&Path>) -> Result<u8> {
+pub(crate) fn man(folder: Option<&Path>) -> Result<Status> {
     let command = crate::cli::command();
     let Some(folder) = folder else {
         let mut text = Vec::new();
@@ -81,5 +81,5 @@ pub(crate) fn man(folder: Option<&Path>) -> Result<u8> {
     }
     clap_mangen::generate_to(command, folder)
         .map_err(|error| Error::writing(show_path(folder), error))?;
-    Ok(DONE)
+    Ok(Status::Done)
 }

@@ -1,16 +1,16 @@
 //! `canon`: the canonical form of every line.
 
 use crate::canonical::Notation;
-use crate::cli::DONE;
+use crate::cli::Status;
 use crate::cli::args::{CanonArgs, NotationArg, OnBadArg};
-use crate::cli::session::Session;
 use crate::cli::session::progress::Progress;
+use crate::cli::session::{Session, Wanted};
 use crate::cli::shape::shape;
 use crate::cli::words::told;
 use crate::error::{Error, Result};
 use crate::pipeline::{self, CanonPlan, OnBad};
 
-pub(crate) fn run(args: &CanonArgs) -> Result<u8> {
+pub(crate) fn run(args: &CanonArgs) -> Result<Status> {
     let progress = Progress::new(args.run.quiet);
     let shape = shape(args.to.format(), args.excel)?;
     if shape.is_some() && args.print != NotationArg::Canonical {
@@ -19,8 +19,6 @@ pub(crate) fn run(args: &CanonArgs) -> Result<u8> {
         ));
     }
     let canonicalizer = told(args.profile.canonicalizer()?, args.run.quiet);
-    let mut session = Session::begin(&args.input, &canonicalizer, &args.run, &progress)?;
-    session.protect(args.profile.files());
     let plan = CanonPlan {
         on_bad: match args.on_bad {
             OnBadArg::Keep => OnBad::Keep,
@@ -34,10 +32,15 @@ pub(crate) fn run(args: &CanonArgs) -> Result<u8> {
         },
         shape,
     };
-    session.takes_rejects = plan.on_bad == OnBad::Empty;
+    let wanted = match plan.on_bad {
+        OnBad::Empty => Wanted::EveryLine,
+        OnBad::Keep | OnBad::Fail => Wanted::Urls,
+    };
+    let mut session = Session::begin(&args.input, &canonicalizer, &args.run, &progress, wanted)?;
+    session.protect(args.profile.files());
     let mut output = session.open_output(shape)?;
     let outcome = pipeline::canon(&session.job, &plan, &mut output)?;
     session.results.finish(output)?;
     session.close(&outcome)?;
-    Ok(DONE)
+    Ok(Status::Done)
 }

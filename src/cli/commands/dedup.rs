@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use super::known::Known;
 use crate::bytes::{show, show_path};
 use crate::canonical::Notation;
+use crate::cli::Status;
 use crate::cli::args::{DedupArgs, InputArgs, KeepArg, PrintArg, ToArg};
-use crate::cli::session::Session;
 use crate::cli::session::progress::Progress;
+use crate::cli::session::{Session, Wanted};
 use crate::cli::shape::shape;
 use crate::cli::words::{say, told};
-use crate::cli::{DONE, NO};
 use crate::cluster::{Keep, Seen};
 use crate::error::{Error, Result};
 use crate::fingerprint::FingerprintKey;
@@ -22,7 +22,7 @@ use crate::pipeline::{
 };
 use crate::report::{Claims, Output, Predecessor, Shape};
 
-pub(crate) fn run(args: &DedupArgs) -> Result<u8> {
+pub(crate) fn run(args: &DedupArgs) -> Result<Status> {
     let progress = Progress::new(args.run.quiet);
     let shape = shape(args.to.format(), args.excel)?;
     if shape.is_some() && Print::from(args.print) != Print::Original {
@@ -37,7 +37,8 @@ pub(crate) fn run(args: &DedupArgs) -> Result<u8> {
     });
     checked.map_err(|error| error.at("--seen"))?;
     let canonicalizer = told(args.profile.canonicalizer()?, args.run.quiet);
-    let mut session = Session::begin(&args.input, &canonicalizer, &args.run, &progress)?;
+    let mut session =
+        Session::begin(&args.input, &canonicalizer, &args.run, &progress, Wanted::Urls)?;
     session.protect(args.profile.files());
     if args.check {
         return check(&session);
@@ -62,7 +63,7 @@ pub(crate) fn run(args: &DedupArgs) -> Result<u8> {
         doubt_headers(&outcome);
     }
     session.close(&outcome)?;
-    Ok(DONE)
+    Ok(Status::Done)
 }
 
 /// Says where the header of the first file, which is written before all lines, is not that of
@@ -208,12 +209,12 @@ fn select_plan(args: &DedupArgs, shape: Option<Shape>) -> SelectPlan {
 const DUPLICATE_BYTES_SHOWN: usize = 2000;
 
 /// `--check`: is any line a duplicate?
-fn check(session: &Session) -> Result<u8> {
+fn check(session: &Session) -> Result<Status> {
     match pipeline::check(&session.job)? {
         Checked::Unique(outcome) => {
             session.check_format(&outcome)?;
             session.tell(&outcome);
-            Ok(DONE)
+            Ok(Status::Done)
         }
         Checked::Duplicate(DuplicateLine { place, url, .. }) => {
             if !session.is_quiet() {
@@ -221,7 +222,7 @@ fn check(session: &Session) -> Result<u8> {
                 let url = show(&url[..url.len().min(DUPLICATE_BYTES_SHOWN)]);
                 say(format_args!("undust: {place} is a duplicate: {url}"));
             }
-            Ok(NO)
+            Ok(Status::No)
         }
     }
 }

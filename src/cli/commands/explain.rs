@@ -6,13 +6,13 @@ use std::fmt::Write as _;
 use crate::bytes::lines::without_carriage_returns;
 use crate::bytes::show;
 use crate::canonical::{Canonicalizer, RuleId};
+use crate::cli::Status;
 use crate::cli::args::ExplainArgs;
 use crate::cli::words::{print, told};
-use crate::cli::{DONE, NO};
 use crate::error::Result;
 use crate::record::BaseUrl;
 
-pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
+pub(crate) fn run(args: &ExplainArgs) -> Result<Status> {
     let canonicalizer = told(args.profile.canonicalizer()?, false);
     let base = args.base_url.as_deref().map(BaseUrl::parse).transpose()?;
     let in_full = |text| base.as_ref().and_then(|base| base.resolve(text)).map(Cow::Owned);
@@ -27,11 +27,11 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
         .collect();
     let urls: Vec<&[u8]> = given.iter().map(|url| &url[..]).collect();
     let mut text = format!("profile {}\n", canonicalizer.profile().title());
-    let mut status = DONE;
+    let mut status = Status::Done;
     match urls.as_slice() {
         [url] => {
             if !tell_steps(&canonicalizer, url, &mut text) {
-                status = NO;
+                status = Status::No;
             }
         }
         [a, b, ..] => {
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
                 (false, _) => writeln!(text, "\nnot equal"),
             };
             if !comparison.equal {
-                status = NO;
+                status = Status::No;
             }
         }
         [] => {}

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::cli::DONE;
+use crate::cli::Status;
 use crate::cli::args::{GenerateListArgs, SyncArgs};
 use crate::cli::session::publish;
 use crate::error::Result;
@@ -10,7 +10,7 @@ use crate::generate::{List, ListPlan, TRUTH_HEADER};
 use crate::pipeline;
 use crate::report::{Claims, Output, Results};
 
-pub(crate) fn run(args: &GenerateListArgs) -> Result<u8> {
+pub(crate) fn run(args: &GenerateListArgs) -> Result<Status> {
     let plan = ListPlan {
         lines: args.lines,
         seed: args.seed,
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &GenerateListArgs) -> Result<u8> {
         open_with_truth(output, truth, &args.sync, TRUTH_HEADER.trim_end())?;
     pipeline::generate_list(list, &mut output, truth_file.as_mut())?;
     publish_with_truth(output, truth_file)?;
-    Ok(DONE)
+    Ok(Status::Done)
 }
 
 /// Opens what is to be generated and, if it is asked for, what is known of it, which begins with

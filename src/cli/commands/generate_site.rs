@@ -2,7 +2,7 @@
 
 use super::generate_list::{open_with_truth, publish_with_truth};
 use crate::bytes::decimal::with_commas;
-use crate::cli::DONE;
+use crate::cli::Status;
 use crate::cli::args::{GenerateSiteArgs, SitePresetArg, SiteToArg};
 use crate::cli::words::say;
 use crate::error::{Error, Result};
@@ -16,7 +16,7 @@ use crate::generate::sites::{
 const OF_HOSTS: [Feature; 5] =
     [Feature::MirrorHost, Feature::Www, Feature::MobileHost, Feature::Scheme, Feature::SubSite];
 
-pub(crate) fn run(args: &GenerateSiteArgs) -> Result<u8> {
+pub(crate) fn run(args: &GenerateSiteArgs) -> Result<Status> {
     let plan = plan(args)?;
     let format = format(args.to, &plan);
     let sites = Sites::new(&plan)?;
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &GenerateSiteArgs) -> Result<u8> {
     if args.verbose {
         tell(&plan, &summary, written);
     }
-    Ok(DONE)
+    Ok(Status::Done)
 }
 
 fn plan(args: &GenerateSiteArgs) -> Result<SitesPlan> {

@@ -7,10 +7,10 @@ use crate::bytes::decimal::{count_of, with_commas};
 use crate::bytes::show;
 use crate::canonical::{Canonicalizer, DustStatus, Profile, RuleFile};
 use crate::cli::args::LearnArgs;
-use crate::cli::session::Session;
 use crate::cli::session::progress::Progress;
+use crate::cli::session::{Session, Wanted};
 use crate::cli::words::{is_watched, say};
-use crate::cli::{DONE, memory};
+use crate::cli::{Status, memory};
 use crate::error::Result;
 use crate::limits::{CONFIG_BYTES_MAX, DUST_RULES_MAX};
 use crate::mine::{Miner, Share, Signal};
@@ -22,12 +22,11 @@ const DICTIONARY: &str = "aggressive";
 /// Which resamples an interval is drawn from.
 const RESAMPLING_SEED: u64 = 1;
 
-pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
+pub(crate) fn run(args: &LearnArgs) -> Result<Status> {
     let progress = Progress::new(args.run.quiet);
     memory::give_back_large_blocks();
     let base = built_in(BASE_PROFILE)?;
-    let mut session = Session::begin(&args.input, &base, &args.run, &progress)?;
-    session.needs_fields = true;
+    let mut session = Session::begin(&args.input, &base, &args.run, &progress, Wanted::Fields)?;
     session.protect(args.evaluate.clone());
     let mut output = session.open_output(None)?;
     let job = &mut session.job;
@@ -62,7 +61,7 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
         evaluate(&session.job, &learned.outcome, in_force, truth)?;
     }
     session.close(&learned.outcome)?;
-    Ok(DONE)
+    Ok(Status::Done)
 }
 
 /// Why no command takes a rule file of so many bytes with so many rules; `None` if they do.

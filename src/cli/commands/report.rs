@@ -3,21 +3,21 @@
 use clap::ValueEnum as _;
 
 use crate::bytes::show_path;
-use crate::cli::DONE;
+use crate::cli::Status;
 use crate::cli::args::{ReportArgs, ReportToArg};
-use crate::cli::session::Session;
 use crate::cli::session::progress::Progress;
+use crate::cli::session::{Session, Wanted};
 use crate::cli::shape::shape;
 use crate::cli::words::{say, told};
 use crate::error::Result;
 use crate::pipeline::{self, Spooled};
 
-pub(crate) fn run(args: &ReportArgs) -> Result<u8> {
+pub(crate) fn run(args: &ReportArgs) -> Result<Status> {
     let progress = Progress::new(args.run.quiet);
     let shape = shape(args.to.format(), args.excel)?;
     let canonicalizer = told(args.profile.canonicalizer()?, args.run.quiet);
-    let mut session = Session::begin(&args.input, &canonicalizer, &args.run, &progress)?;
-    session.needs_fields = true;
+    let mut session =
+        Session::begin(&args.input, &canonicalizer, &args.run, &progress, Wanted::Fields)?;
     session.protect(args.profile.files());
     let mut output = session.open_output(shape)?;
     let job = &mut session.job;
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<u8> {
     session.results.finish(output)?;
     session.close(&outcome)?;
     doubt_name(args);
-    Ok(DONE)
+    Ok(Status::Done)
 }
 
 /// Says where a report is text and its file has the name of another kind.

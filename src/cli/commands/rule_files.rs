@@ -7,15 +7,15 @@ use std::path::PathBuf;
 use crate::bytes::decimal::{count_of, with_commas};
 use crate::bytes::{printable, show};
 use crate::canonical::{DustRules, DustStatus, Evidence, ExampleFailure, ExampleFault, RuleFile};
+use crate::cli::Status;
 use crate::cli::args::{ProfileArgs, RuleFormatArg};
 use crate::cli::plan::rule_file;
 use crate::cli::words::{print, say, told};
-use crate::cli::{DONE, NO};
 use crate::error::Result;
 use crate::report::{RuleFormat, export_rules, left_out_in_words};
 
 /// The rules of a file as a table for people.
-pub(super) fn list(paths: &[PathBuf]) -> Result<u8> {
+pub(super) fn list(paths: &[PathBuf]) -> Result<Status> {
     let (file, names) = rule_file(paths)?;
     let mut text = String::new();
     if paths.len() > 1 {
@@ -65,7 +65,7 @@ fn write_evidence(evidence: &Evidence, text: &mut String) {
 }
 
 /// Everything that is wrong with a file, or suspicious.
-pub(super) fn lint(paths: &[PathBuf]) -> Result<u8> {
+pub(super) fn lint(paths: &[PathBuf]) -> Result<Status> {
     let (file, names) = rule_file(paths)?;
     let linted = DustRules::lint(&file);
     let messages: Vec<String> =
@@ -83,7 +83,7 @@ pub(super) fn lint(paths: &[PathBuf]) -> Result<u8> {
 }
 
 /// Are the two URLs of every example equal, and is what they become canonical?
-pub(super) fn test(paths: &[PathBuf], profile: &ProfileArgs) -> Result<u8> {
+pub(super) fn test(paths: &[PathBuf], profile: &ProfileArgs) -> Result<Status> {
     let (file, names) = rule_file(paths)?;
     let settings = told(profile.all_settings()?, false);
     let tested = DustRules::test(&file, &settings)?;
@@ -117,7 +117,7 @@ fn in_words(failure: &ExampleFailure, file: &RuleFile) -> String {
 }
 
 /// Prints what there is to say against the files, and how it comes out in `summary`.
-fn judge(paths: &[PathBuf], names: &str, messages: &[String], summary: &str) -> Result<u8> {
+fn judge(paths: &[PathBuf], names: &str, messages: &[String], summary: &str) -> Result<Status> {
     let mut text = String::new();
     if paths.len() > 1 {
         let _ = writeln!(text, "{}", printable(names));
@@ -127,11 +127,11 @@ fn judge(paths: &[PathBuf], names: &str, messages: &[String], summary: &str) -> 
     }
     let _ = writeln!(text, "{summary}");
     print(text.as_bytes())?;
-    Ok(if messages.is_empty() { DONE } else { NO })
+    Ok(if messages.is_empty() { Status::Done } else { Status::No })
 }
 
 /// The rules in another program's format; what that cannot say is counted on standard error.
-pub(super) fn export(paths: &[PathBuf], to: RuleFormatArg) -> Result<u8> {
+pub(super) fn export(paths: &[PathBuf], to: RuleFormatArg) -> Result<Status> {
     let (mut file, names) = rule_file(paths)?;
     // What does not hold together is not passed on.
     let compilation = DustRules::compile(&file);

@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 
 use super::rule_files;
 use crate::canonical::{PROFILES, RuleId};
+use crate::cli::Status;
 use crate::cli::args::{ProfileArgs, RulesArgs, RulesCommand};
 use crate::cli::words::{print, told};
 use crate::error::{Error, Result};
 
-pub(crate) fn run(args: &RulesArgs) -> Result<u8> {
+pub(crate) fn run(args: &RulesArgs) -> Result<Status> {
     match &args.command {
         RulesCommand::List(args) => match args.files.as_slice() {
             [] => print(list(&args.profile)?.as_bytes()),

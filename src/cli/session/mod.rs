@@ -26,14 +26,22 @@ use progress::Progress;
 use publish_lock::PublishLock;
 use stats::{RunCosts, Stats};
 
+/// What a command wants of what is read. This decides what is refused or doubted at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// The URLs of records.
+    Urls,
+    /// Status and time of every record as well: if nobody understands them, that is told.
+    Fields,
+    /// Something for each line, whatever it is: a result of rejects alone is what was asked for.
+    EveryLine,
+}
+
 /// A run: its job, and the results that it has so far.
 pub(super) struct Session<'a> {
     pub(super) job: Job<'a>,
     pub(super) results: Results,
-    /// Is a result of rejects alone what was asked for?
-    pub(super) takes_rejects: bool,
-    /// Does the job look at status and time of every record?
-    pub(super) needs_fields: bool,
+    wanted: Wanted,
     claims: Claims,
     format: &'a FormatArgs,
     stats: Option<Stats>,
@@ -44,12 +52,14 @@ pub(super) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// The job that the arguments describe; no result is opened yet.
+    /// The job that the arguments describe, for a command that wants this of it; no result is
+    /// opened yet.
     pub(super) fn begin(
         input: &'a InputArgs,
         canonicalizer: &'a Canonicalizer,
         run: &'a RunArgs,
         progress: &'a Progress,
+        wanted: Wanted,
     ) -> Result<Self> {
         run.check_stats(&input.files)?;
         let plan = input.plan()?;
@@ -76,8 +86,7 @@ impl<'a> Session<'a> {
             claims,
             job,
             results: Results::default(),
-            takes_rejects: false,
-            needs_fields: false,
+            wanted,
             format: &input.format,
             stats: None,
             memory_peak: run.stats.as_ref().and_then(|_| MemoryPeak::watch()),
@@ -116,7 +125,7 @@ impl<'a> Session<'a> {
     /// The end of a job that is done: finishes what there is beside the results, publishes all of
     /// them, and says the closing words.
     pub(super) fn close(mut self, outcome: &Outcome) -> Result<()> {
-        if !self.takes_rejects {
+        if self.wanted != Wanted::EveryLine {
             self.check_format(outcome)?;
         }
         if let Some(rejects) = self.job.rejects.take() {
@@ -165,9 +174,10 @@ impl<'a> Session<'a> {
         }
         let profile = self.job.canonicalizer.profile();
         if profile.parses {
+            let needs_fields = self.wanted == Wanted::Fields;
             let has_rules =
                 profile.rules.contains(RuleId::Dust) && !profile.options.dust.is_empty();
-            for doubt in doubts::doubts(outcome, self.format, self.needs_fields, has_rules) {
+            for doubt in doubts::doubts(outcome, self.format, needs_fields, has_rules) {
                 say(format_args!("{doubt}"));
             }
         }
