@@ -16,8 +16,8 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _};
 
-use crate::bytes::show_path;
 use crate::error::Error;
+use crate::report::Claims;
 use args::{Args, Command, GenerateCommand, bare, tips};
 use commands::{about, canon, dedup, explain, generate_list, generate_site, learn, report, rules};
 use words::say;
@@ -55,28 +55,32 @@ pub fn main() -> ExitCode {
             return ExitCode::from(status);
         }
     };
-    let named = args.command.named_results();
+    // All that the command opens to write to, for the last words.
+    let mut claims = Claims::default();
     let result = match args.command {
-        Command::Dedup(args) => bare::check(is_bare, &args.input).and_then(|()| dedup::run(&args)),
-        Command::Canon(args) => canon::run(&args),
+        Command::Dedup(args) => {
+            bare::check(is_bare, &args.input).and_then(|()| dedup::run(&args, &mut claims))
+        }
+        Command::Canon(args) => canon::run(&args, &mut claims),
         Command::Explain(args) => explain::run(&args),
-        Command::Report(args) => report::run(&args),
-        Command::Learn(args) => learn::run(&args),
+        Command::Report(args) => report::run(&args, &mut claims),
+        Command::Learn(args) => learn::run(&args, &mut claims),
         Command::Rules(args) => rules::run(&args),
         Command::Formats => about::formats(),
         Command::Generate(args) => match args.command {
-            GenerateCommand::List(args) => generate_list::run(&args),
-            GenerateCommand::Site(args) => generate_site::run(&args),
+            GenerateCommand::List(args) => generate_list::run(&args, &mut claims),
+            GenerateCommand::Site(args) => generate_site::run(&args, &mut claims),
         },
         Command::Completions { shell } => about::completions(shell),
         Command::Man { folder } => about::man(folder.as_deref()),
     };
     ExitCode::from(match result {
         Ok(status) => status,
-        Err(error) if error.is_closed_pipe() && named.is_empty() => Status::Done,
+        // Whoever reads the pipe has enough; whoever waits for a file has nothing.
+        Err(error) if error.is_closed_pipe() && claims.files().is_empty() => Status::Done,
         Err(error) if error.is_closed_pipe() => {
-            let names: Vec<_> = named.iter().map(|path| show_path(path).to_string()).collect();
-            say(format_args!("undust: {error}, so nothing was written to {}", names.join(", ")));
+            let files = claims.files().join(", ");
+            say(format_args!("undust: {error}, so nothing was written to {files}"));
             Status::Failed
         }
         Err(error) => {

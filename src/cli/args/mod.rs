@@ -69,28 +69,6 @@ pub(super) enum Command {
     },
 }
 
-impl Command {
-    /// Results in files, which are written when all is done; devices and pipes take them at once.
-    pub(super) fn named_results(&self) -> Vec<PathBuf> {
-        let none = &None;
-        let (job, others) = match self {
-            Command::Dedup(args) => (Some((&args.input, &args.run)), [&args.dropped, &args.seen]),
-            Command::Canon(args) => (Some((&args.input, &args.run)), [none, none]),
-            Command::Report(args) => (Some((&args.input, &args.run)), [none, none]),
-            Command::Learn(args) => (Some((&args.input, &args.run)), [none, none]),
-            Command::Generate(args) => match &args.command {
-                GenerateCommand::List(args) => (None, [&args.output, &args.truth]),
-                GenerateCommand::Site(args) => (None, [&args.output, &args.truth]),
-            },
-            _ => return Vec::new(),
-        };
-        let of_job = job.map(|(input, run)| [&run.output, &input.format.rejects, &run.stats]);
-        let all = of_job.into_iter().flatten().chain(others);
-        let is_file = |path: &&PathBuf| std::fs::metadata(path).map_or(true, |meta| meta.is_file());
-        all.flatten().filter(|path| path.as_os_str() != "-").filter(is_file).cloned().collect()
-    }
-}
-
 /// What is read.
 #[derive(ClapArgs, Debug)]
 pub(super) struct InputArgs {

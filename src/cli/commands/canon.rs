@@ -9,8 +9,9 @@ use crate::cli::shape::shape;
 use crate::cli::words::told;
 use crate::error::{Error, Result};
 use crate::pipeline::{self, CanonPlan, OnBad};
+use crate::report::Claims;
 
-pub(crate) fn run(args: &CanonArgs) -> Result<Status> {
+pub(crate) fn run(args: &CanonArgs, claims: &mut Claims) -> Result<Status> {
     let progress = Progress::new(args.run.quiet);
     let shape = shape(args.to.format(), args.excel)?;
     if shape.is_some() && args.print != NotationArg::Canonical {
@@ -36,7 +37,8 @@ pub(crate) fn run(args: &CanonArgs) -> Result<Status> {
         OnBad::Empty => Wanted::EveryLine,
         OnBad::Keep | OnBad::Fail => Wanted::Urls,
     };
-    let mut session = Session::begin(&args.input, &canonicalizer, &args.run, &progress, wanted)?;
+    let mut session =
+        Session::begin(&args.input, &canonicalizer, &args.run, &progress, wanted, claims)?;
     session.protect(args.profile.files());
     let mut output = session.open_output(shape)?;
     let outcome = pipeline::canon(&session.job, &plan, &mut output)?;

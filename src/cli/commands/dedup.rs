@@ -22,7 +22,7 @@ use crate::pipeline::{
 };
 use crate::report::{Claims, Output, Predecessor, Shape};
 
-pub(crate) fn run(args: &DedupArgs) -> Result<Status> {
+pub(crate) fn run(args: &DedupArgs, claims: &mut Claims) -> Result<Status> {
     let progress = Progress::new(args.run.quiet);
     let shape = shape(args.to.format(), args.excel)?;
     if shape.is_some() && Print::from(args.print) != Print::Original {
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &DedupArgs) -> Result<Status> {
     checked.map_err(|error| error.at("--seen"))?;
     let canonicalizer = told(args.profile.canonicalizer()?, args.run.quiet);
     let mut session =
-        Session::begin(&args.input, &canonicalizer, &args.run, &progress, Wanted::Urls)?;
+        Session::begin(&args.input, &canonicalizer, &args.run, &progress, Wanted::Urls, claims)?;
     session.protect(args.profile.files());
     if args.check {
         return check(&session);

@@ -10,7 +10,7 @@ use crate::generate::{List, ListPlan, TRUTH_HEADER};
 use crate::pipeline;
 use crate::report::{Claims, Output, Results};
 
-pub(crate) fn run(args: &GenerateListArgs) -> Result<Status> {
+pub(crate) fn run(args: &GenerateListArgs, claims: &mut Claims) -> Result<Status> {
     let plan = ListPlan {
         lines: args.lines,
         seed: args.seed,
@@ -20,21 +20,22 @@ pub(crate) fn run(args: &GenerateListArgs) -> Result<Status> {
     let list = List::new(&plan)?;
     let (output, truth) = (args.output.as_deref(), args.truth.as_deref());
     let (mut output, mut truth_file) =
-        open_with_truth(output, truth, &args.sync, TRUTH_HEADER.trim_end())?;
+        open_with_truth(claims, output, truth, &args.sync, TRUTH_HEADER.trim_end())?;
     pipeline::generate_list(list, &mut output, truth_file.as_mut())?;
     publish_with_truth(output, truth_file)?;
     Ok(Status::Done)
 }
 
 /// Opens what is to be generated and, if it is asked for, what is known of it, which begins with
-/// `header`.
+/// `header`. Both will be among `claims`.
 pub(super) fn open_with_truth(
+    claims: &mut Claims,
     output: Option<&Path>,
     truth: Option<&Path>,
     sync: &SyncArgs,
     header: &str,
 ) -> Result<(Output, Option<Output>)> {
-    let mut claims = Claims::new(&[]).with_threads(sync.threads(pipeline::output_threads()));
+    claims.set_threads(sync.threads(pipeline::output_threads()));
     let output = claims.open(output)?;
     let mut truth = truth.map(|path| claims.open(Some(path))).transpose()?;
     if let Some(file) = &mut truth {

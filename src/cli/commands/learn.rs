@@ -15,6 +15,7 @@ use crate::error::Result;
 use crate::limits::{CONFIG_BYTES_MAX, DUST_RULES_MAX};
 use crate::mine::{Miner, Share, Signal};
 use crate::pipeline::{self, BASE_PROFILE, Job, Learned, LearnedRules, Outcome, Spooled, Truth};
+use crate::report::Claims;
 
 /// The profile with lists that hold for every site, for comparison.
 const DICTIONARY: &str = "aggressive";
@@ -22,11 +23,12 @@ const DICTIONARY: &str = "aggressive";
 /// Which resamples an interval is drawn from.
 const RESAMPLING_SEED: u64 = 1;
 
-pub(crate) fn run(args: &LearnArgs) -> Result<Status> {
+pub(crate) fn run(args: &LearnArgs, claims: &mut Claims) -> Result<Status> {
     let progress = Progress::new(args.run.quiet);
     memory::give_back_large_blocks();
     let base = built_in(BASE_PROFILE)?;
-    let mut session = Session::begin(&args.input, &base, &args.run, &progress, Wanted::Fields)?;
+    let mut session =
+        Session::begin(&args.input, &base, &args.run, &progress, Wanted::Fields, claims)?;
     session.protect(args.evaluate.clone());
     let mut output = session.open_output(None)?;
     let job = &mut session.job;

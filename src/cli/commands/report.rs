@@ -11,13 +11,14 @@ use crate::cli::shape::shape;
 use crate::cli::words::{say, told};
 use crate::error::Result;
 use crate::pipeline::{self, Spooled};
+use crate::report::Claims;
 
-pub(crate) fn run(args: &ReportArgs) -> Result<Status> {
+pub(crate) fn run(args: &ReportArgs, claims: &mut Claims) -> Result<Status> {
     let progress = Progress::new(args.run.quiet);
     let shape = shape(args.to.format(), args.excel)?;
     let canonicalizer = told(args.profile.canonicalizer()?, args.run.quiet);
     let mut session =
-        Session::begin(&args.input, &canonicalizer, &args.run, &progress, Wanted::Fields)?;
+        Session::begin(&args.input, &canonicalizer, &args.run, &progress, Wanted::Fields, claims)?;
     session.protect(args.profile.files());
     let mut output = session.open_output(shape)?;
     let job = &mut session.job;

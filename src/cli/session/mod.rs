@@ -42,7 +42,7 @@ pub(super) struct Session<'a> {
     pub(super) job: Job<'a>,
     pub(super) results: Results,
     wanted: Wanted,
-    claims: Claims,
+    claims: &'a mut Claims,
     format: &'a FormatArgs,
     stats: Option<Stats>,
     /// For the counts.
@@ -52,14 +52,15 @@ pub(super) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// The job that the arguments describe, for a command that wants this of it; no result is
-    /// opened yet.
+    /// The job that the arguments describe, for a command that wants this of it. No result is
+    /// opened yet; all will be among `claims`.
     pub(super) fn begin(
         input: &'a InputArgs,
         canonicalizer: &'a Canonicalizer,
         run: &'a RunArgs,
         progress: &'a Progress,
         wanted: Wanted,
+        claims: &'a mut Claims,
     ) -> Result<Self> {
         run.check_stats(&input.files)?;
         let plan = input.plan()?;
@@ -79,9 +80,8 @@ impl<'a> Session<'a> {
         }
         job.check_memory()?;
         memory::limit_allocator(job.memory.bytes, job.workers(), job.input.line_bytes_max);
-        let mut claims =
-            Claims::new(&job.input.paths).with_threads(run.sync.threads(job.output_threads()));
-        claims.protect(input.files_from.clone());
+        claims.protect(job.input.paths.iter().chain(&input.files_from).cloned());
+        claims.set_threads(run.sync.threads(job.output_threads()));
         Ok(Session {
             claims,
             job,
@@ -108,7 +108,7 @@ impl<'a> Session<'a> {
         self.job.rejects = rejects.map(Mutex::new);
         let output = self.claims.open(self.run.output.as_deref())?;
         shape.map_or(Ok(()), |shape| shape.check(&output))?;
-        self.stats = self.run.open_stats(&mut self.claims)?;
+        self.stats = self.run.open_stats(self.claims)?;
         Ok(output)
     }
 

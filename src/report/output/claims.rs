@@ -22,13 +22,15 @@ use crate::error::{Error, Result};
 pub struct Claims {
     inputs: Vec<PathBuf>,
     outputs: Vec<Place>,
+    /// The names, safe to print, of those results that are files.
+    files: Vec<String>,
     threads: OutputThreads,
 }
 
 impl Claims {
     /// No results yet; `inputs` are all the files that are read.
     pub fn new(inputs: &[PathBuf]) -> Claims {
-        Claims { inputs: inputs.to_vec(), outputs: Vec::new(), threads: OutputThreads::default() }
+        Claims { inputs: inputs.to_vec(), ..Claims::default() }
     }
 
     /// Takes `files` for inputs, too.
@@ -36,10 +38,17 @@ impl Claims {
         self.inputs.extend(files);
     }
 
-    /// Writes with the help of others: the same bytes, sooner.
-    #[must_use]
-    pub fn with_threads(self, threads: OutputThreads) -> Claims {
-        Claims { threads, ..self }
+    /// Writes the results that are opened from now on with the help of `threads`: the same bytes,
+    /// sooner.
+    pub fn set_threads(&mut self, threads: OutputThreads) {
+        self.threads = threads;
+    }
+
+    /// Returns the names of the results so far that are files, safe to print, in the order in which
+    /// they were opened: these are there when all is done, or not at all. What goes to a device, a
+    /// pipe or standard output is not among them.
+    pub fn files(&self) -> &[String] {
+        &self.files
     }
 
     /// Opens `path` for a result that a later run reads as it is, and nobody else: if it is new,
@@ -118,6 +127,9 @@ impl Claims {
             )));
         }
         self.outputs.push(place);
+        if path != "-" && !is_device {
+            self.files.push(name.to_string());
+        }
         match is_stdout {
             true => Output::stdout(),
             false => Output::file(path, new_mode, self.threads.clone()),
@@ -221,5 +233,6 @@ mod tests {
         assert_eq!(Place { folder, ..one }, Place { folder, ..other });
         let null = Path::new("/dev/null");
         assert!(claims.open(Some(null)).is_ok() && claims.open(Some(null)).is_ok());
+        assert_eq!(claims.files(), [path.to_str().unwrap()]);
     }
 }

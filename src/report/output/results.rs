@@ -227,7 +227,8 @@ mod tests {
 
     /// Results of the files in `folder`, the last of which is what others go on with.
     fn finished(folder: &Path, names: &[&str], last: &str, threads: OutputThreads) -> Results {
-        let mut claims = Claims::new(&[]).with_threads(threads);
+        let mut claims = Claims::default();
+        claims.set_threads(threads);
         let mut open = |name: &str| claims.open(Some(&folder.join(name))).unwrap();
         let mut results = Results::default();
         names.iter().for_each(|name| results.finish(open(name)).unwrap());
