@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::choice::choice;
 use super::dust::DustRules;
 use super::names::{DefaultParams, IndexNames, KeepParams, ParamNames};
-use super::profile::{Profile, Slash, Www};
+use super::profile::{Profile, Slash, TrailingDot, WebScheme, Www};
 use super::rules::{RuleId, RuleSet};
 use crate::error::{Error, Result};
 use crate::parts::WEB_SCHEMES;
@@ -28,10 +29,14 @@ pub struct Settings {
     pub disable: Vec<String>,
     pub only: Option<Vec<String>>,
     pub default_scheme: Option<String>,
-    pub slash: Option<String>,
-    pub www: Option<String>,
-    pub scheme: Option<String>,
-    pub trailing_dot: Option<String>,
+    #[serde(deserialize_with = "choice")]
+    pub slash: Option<Slash>,
+    #[serde(deserialize_with = "choice")]
+    pub www: Option<Www>,
+    #[serde(deserialize_with = "choice")]
+    pub scheme: Option<WebScheme>,
+    #[serde(deserialize_with = "choice")]
+    pub trailing_dot: Option<TrailingDot>,
     pub form_spelling: Option<bool>,
     pub empty_values: Option<bool>,
     pub keep_routes: Option<bool>,
@@ -209,44 +214,21 @@ impl Settings {
                 "none" => None,
                 name if WEB_SCHEMES.contains(&name) => Some(scheme.clone()),
                 other => {
-                    let expected = format!("{} or none", WEB_SCHEMES.join(", "));
-                    return Err(choice("default-scheme", other, &expected));
+                    let expected = WEB_SCHEMES.join(", ");
+                    return Err(Error::config(format!(
+                        "default-scheme: expected {expected} or none, found \"{other}\""
+                    )));
                 }
             };
         }
-        if let Some(slash) = &self.slash {
-            options.slash = match slash.as_str() {
-                "keep" => Slash::Keep,
-                "add" => Slash::Add,
-                "remove" => Slash::Remove,
-                other => return Err(choice("slash", other, "keep, add or remove")),
-            };
-        }
+        options.slash = self.slash.unwrap_or(options.slash);
         if !profile.rules.contains(RuleId::TrailingSlash) {
             // A rule that is off has no parameters, for `directory-index` neither.
             options.slash = Slash::Keep;
         }
-        if let Some(www) = &self.www {
-            options.www = match www.as_str() {
-                "remove" => Www::Remove,
-                "add" => Www::Add,
-                other => return Err(choice("www", other, "remove or add")),
-            };
-        }
-        if let Some(scheme) = &self.scheme {
-            options.scheme_to_http = match scheme.as_str() {
-                "http" => true,
-                "https" => false,
-                other => return Err(choice("scheme", other, "http or https")),
-            };
-        }
-        if let Some(dot) = &self.trailing_dot {
-            options.drop_trailing_dot = match dot.as_str() {
-                "drop" => true,
-                "keep" => false,
-                other => return Err(choice("trailing-dot", other, "drop or keep")),
-            };
-        }
+        options.www = self.www.unwrap_or(options.www);
+        options.scheme = self.scheme.unwrap_or(options.scheme);
+        options.trailing_dot = self.trailing_dot.unwrap_or(options.trailing_dot);
         options.form_spelling = self.form_spelling.unwrap_or(options.form_spelling);
         options.empty_values = self.empty_values.unwrap_or(options.empty_values);
         options.keep_routes = self.keep_routes.unwrap_or(options.keep_routes);
@@ -369,10 +351,6 @@ pub(super) fn toml_error(text: &str, error: &toml::de::Error) -> Error {
     }
 }
 
-fn choice(key: &str, found: &str, expected: &str) -> Error {
-    Error::config(format!("{key}: expected {expected}, found \"{found}\""))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -428,7 +406,7 @@ mod tests {
         .unwrap();
         let flags = Settings {
             disable: vec!["www".into()],
-            slash: Some("remove".into()),
+            slash: Some(Slash::Remove),
             ..Settings::default()
         };
         let profile = file.overlay(flags).build().unwrap();
@@ -560,7 +538,11 @@ mod tests {
         for (text, why) in [
             ("profile = 'x'", "no such profile"),
             ("enable = ['wwww']", "no rule \"wwww\""),
-            ("slash = 'maybe'", "keep, add or remove"),
+            ("\nslash = 'maybe'", "line 2: slash: expected keep, add or remove, found \"maybe\""),
+            ("www = 'keep'", "line 1: www: expected remove or add, found \"keep\""),
+            ("scheme = 'ftp'", "scheme: expected http or https, found \"ftp\""),
+            ("trailing-dot = ''", "trailing-dot: expected drop or keep, found \"\""),
+            ("slash = true", "line 1: invalid type: boolean `true`, expected a string"),
             ("default-scheme = 'gopher'", "expected http, https, ws, wss, ftp or none, found"),
             ("colour = 1", "colour"),
             ("profile = 'lines'\nslash = 'add'", "lines"),

@@ -4,6 +4,7 @@
 //! answer in one pass over the bytes, or refuses. Nothing here sees a line number, a file or a
 //! hash.
 
+mod choice;
 mod comparison;
 mod config;
 mod draft;
@@ -16,6 +17,7 @@ mod reference;
 mod rules;
 mod urlkey;
 
+pub use choice::Choice;
 pub use comparison::{Comparer, Comparison};
 pub use config::{DefaultRow, KeepRow, Settings, read_hosts};
 pub(crate) use draft::canonical_host;
@@ -27,7 +29,9 @@ pub use dust::{
 };
 pub use names::{DefaultParams, IndexNames, KeepParams, ParamNames, Scope, SessionNames};
 pub use notation::Notation;
-pub use profile::{Options, PROFILE_VERSION, PROFILES, Profile, Slash, Www};
+pub use profile::{
+    Options, PROFILE_VERSION, PROFILES, Profile, Slash, TrailingDot, WebScheme, Www,
+};
 pub use reference::{Reached, Step, Trace};
 pub use rules::{Class, RuleId, RuleInfo, RuleSet, remove_dot_segments};
 

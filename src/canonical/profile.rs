@@ -57,6 +57,24 @@ pub enum Www {
     Add,
 }
 
+/// Which scheme stands for both `http` and `https`; `ws` and `wss` go with them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WebScheme {
+    /// The one without encryption.
+    Http,
+    /// The one with it.
+    Https,
+}
+
+/// What to do with the dot at the end of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrailingDot {
+    /// Drop it, if it is just one.
+    Drop,
+    /// Leave it.
+    Keep,
+}
+
 /// The parameters of the rules.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -65,8 +83,8 @@ pub struct Options {
     /// A host that ends in a number, but is no address, is a name (RFC 3986), not an error
     /// (WHATWG).
     pub registered_names: bool,
-    /// `case`: drops one trailing dot of a host.
-    pub drop_trailing_dot: bool,
+    /// `case`.
+    pub trailing_dot: TrailingDot,
     /// `encoding`: one spelling for what parsers of forms and paths read alike, not only for what
     /// the WHATWG URL standard escapes.
     pub form_spelling: bool,
@@ -80,8 +98,8 @@ pub struct Options {
     pub hosts: Arc<BTreeMap<String, String>>,
     /// `www`.
     pub www: Www,
-    /// `scheme`: true for http, false for https.
-    pub scheme_to_http: bool,
+    /// `scheme`.
+    pub scheme: WebScheme,
     /// `session-ids`.
     pub sessions: Arc<SessionNames>,
     /// `params`: what goes.
@@ -127,14 +145,14 @@ impl Profile {
             options: Options {
                 default_scheme: guesses.then(|| "http".to_string()),
                 registered_names: base != "whatwg",
-                drop_trailing_dot: guesses,
+                trailing_dot: if guesses { TrailingDot::Drop } else { TrailingDot::Keep },
                 form_spelling: guesses,
                 empty_values: guesses,
                 latin1_hosts: Vec::new(),
                 keep_routes: true,
                 hosts: Arc::default(),
                 www: Www::Remove,
-                scheme_to_http: true,
+                scheme: WebScheme::Http,
                 sessions: SessionNames::built_in(),
                 drop_params: ParamNames::built_in(),
                 keep_params: Arc::default(),
@@ -181,7 +199,9 @@ impl Profile {
         );
         for rule in self.rules.iter() {
             let parameters = match rule {
-                RuleId::Case => format!("drop-trailing-dot={}", options.drop_trailing_dot),
+                RuleId::Case => {
+                    format!("drop-trailing-dot={}", options.trailing_dot == TrailingDot::Drop)
+                }
                 RuleId::Encoding => format!(
                     "form-spelling={} empty-values={} latin1={:?}",
                     options.form_spelling, options.empty_values, options.latin1_hosts
@@ -189,7 +209,7 @@ impl Profile {
                 RuleId::Fragment => format!("keep-routes={}", options.keep_routes),
                 RuleId::IpHost => format!("{:?}", options.hosts),
                 RuleId::Www => format!("{:?}", options.www),
-                RuleId::Scheme => format!("http={}", options.scheme_to_http),
+                RuleId::Scheme => format!("http={}", options.scheme == WebScheme::Http),
                 RuleId::SessionIds => options.sessions.describe(),
                 RuleId::Params => {
                     format!("{} {:?}", options.drop_params.describe(), options.keep_params)

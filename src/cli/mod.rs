@@ -11,11 +11,14 @@ mod shape;
 mod signals;
 mod words;
 
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use clap::error::ContextValue;
 use clap::{CommandFactory as _, Parser as _};
 
+use crate::bytes::printable;
 use crate::error::Error;
 use crate::report::Claims;
 use args::{Args, Command, GenerateCommand, bare, tips};
@@ -42,13 +45,13 @@ impl From<Status> for ExitCode {
 /// Runs the program with the process's arguments.
 pub fn main() -> ExitCode {
     signals::ignore_file_size();
-    let given: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    let given: Vec<OsString> = std::env::args_os().collect();
     let (given, is_bare) = bare::with_command(given);
     let args = match Args::try_parse_from(&given) {
         Ok(args) => args,
         Err(error) => {
             let late = bare::late_command(&given).filter(|_| is_bare && error.use_stderr());
-            let status = print_words_of(&tips::with_tip(error, &given));
+            let status = print_words_of(&tips::with_tip(escaped(error, &given), &given));
             if let Some(name) = late {
                 say(format_args!("undust: {name} is a command and comes first: undust {name} …"));
             }
@@ -88,6 +91,28 @@ pub fn main() -> ExitCode {
             Status::Failed
         }
     })
+}
+
+/// `error` with the `given` words escaped where it repeats them, as they are in other messages.
+fn escaped(mut error: clap::Error, given: &[OsString]) -> clap::Error {
+    let escape = |text: &str| printable(text).replace('\n', "\\n");
+    let is_plain = |word: &OsString| word.to_str().is_some_and(|word| escape(word) == word);
+    if given.iter().all(is_plain) {
+        return error;
+    }
+    let context = error.context().filter_map(|(kind, value)| match value {
+        ContextValue::String(text) => Some((kind, ContextValue::String(escape(text)))),
+        // Tips, without their styles.
+        ContextValue::StyledStrs(tips) => {
+            let tips = tips.iter().map(|tip| escape(&tip.to_string()).into());
+            Some((kind, ContextValue::StyledStrs(tips.collect())))
+        }
+        _ => None,
+    });
+    for (kind, value) in context.collect::<Vec<_>>() {
+        error.insert(kind, value);
+    }
+    error
 }
 
 /// Prints what reading the arguments came to instead of a job, and returns the exit status: help

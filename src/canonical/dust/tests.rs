@@ -4,7 +4,9 @@ mod profiles;
 mod random;
 
 use super::*;
-use crate::canonical::{Canonical, Canonicalizer, PROFILES, Reached, Scratch, Settings, Step};
+use crate::canonical::{
+    Canonical, Canonicalizer, Choice as _, PROFILES, Reached, Scratch, Settings, Slash, Step,
+};
 
 fn rule(text: &str) -> String {
     let (kind, rest) = text.split_once(' ').unwrap_or((text, ""));
@@ -366,7 +368,7 @@ fn crafted_urls_stay_as_they_were() {
 /// Both lanes of `profile`, the name of one, perhaps with what it does with slashes behind it.
 fn lanes(profile: &str, dust: DustRules) -> [Canonicalizer; 2] {
     let (name, slash) = match profile.split_once(' ') {
-        Some((name, slash)) => (name, Some(slash.to_string())),
+        Some((name, slash)) => (name, Some(Slash::named(slash).unwrap())),
         None => (profile, None),
     };
     let settings = Settings { profile: Some(name.into()), slash, dust, ..Settings::default() };

@@ -42,7 +42,7 @@ use std::sync::Arc;
 
 use super::dust::{DustRules, Target};
 use super::names::{IndexNames, SessionNames, Unwanted};
-use super::profile::{Profile, Slash, Www};
+use super::profile::{Profile, Slash, WebScheme, Www};
 use super::rules::RuleId;
 use super::rules::escapes::is_unreserved;
 use crate::bytes::ahead::Ahead;
@@ -180,7 +180,7 @@ impl Fused {
         let asks_for_more = !options.latin1_hosts.is_empty()
             || keeps_escapes && options.form_spelling
             || on(RuleId::Www) && options.www == Www::Add
-            || on(RuleId::Scheme) && !options.scheme_to_http
+            || on(RuleId::Scheme) && options.scheme != WebScheme::Http
             || on(RuleId::Params) && !options.keep_params.is_empty()
             || on(RuleId::DefaultParams) && !options.default_params.is_empty();
         if !profile.parses || !base.into_iter().all(on) || asks_for_more {

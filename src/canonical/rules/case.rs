@@ -26,7 +26,7 @@
 use super::replace;
 use crate::bytes::hex;
 use crate::canonical::draft::{Draft, Parts, canonical_host, registered_name};
-use crate::canonical::profile::Options;
+use crate::canonical::profile::{Options, TrailingDot};
 
 pub(super) const NAME: &str = "case";
 
@@ -40,7 +40,7 @@ pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
                 .ok()
                 .or_else(|| registered_name(&web.host))
                 .unwrap_or_else(|| web.host.to_ascii_lowercase());
-            if options.drop_trailing_dot {
+            if options.trailing_dot == TrailingDot::Drop {
                 drop_trailing_dot(&mut host);
             }
             replace(&mut web.scheme, scheme) | replace(&mut web.host, host)

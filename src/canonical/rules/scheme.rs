@@ -20,7 +20,7 @@
 //! "Limiting protocols" in the list of URL normalizations (Wikipedia, "URI normalization").
 
 use crate::canonical::draft::{Draft, Parts};
-use crate::canonical::profile::Options;
+use crate::canonical::profile::{Options, WebScheme};
 
 pub(super) const NAME: &str = "scheme";
 
@@ -28,7 +28,10 @@ pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
     let Parts::Web(web) = &mut draft.parts else { return false };
     let pairs = [(&b"https"[..], &b"http"[..]), (b"wss", b"ws")];
     for (secure, plain) in pairs {
-        let (from, to) = if options.scheme_to_http { (secure, plain) } else { (plain, secure) };
+        let (from, to) = match options.scheme {
+            WebScheme::Http => (secure, plain),
+            WebScheme::Https => (plain, secure),
+        };
         if web.scheme_is(from) && web.has_default_port() {
             web.scheme = to.to_vec();
             web.port = None;

@@ -12,7 +12,8 @@ pub(super) use generate::{
 use std::path::PathBuf;
 
 use super::quantity;
-use clap::builder::{OsStringValueParser, TypedValueParser};
+use crate::canonical::{Choice, Slash, WebScheme, Www};
+use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 /// Names a file of settings where `--config` does not.
@@ -173,14 +174,14 @@ pub(super) struct ProfileArgs {
     #[arg(long, value_name = "FILE", help_heading = "Rules")]
     pub(super) rules: Vec<PathBuf>,
     /// Remove the host label www, or add it
-    #[arg(long, value_name = "remove|add", help_heading = "Rules")]
-    pub(super) www: Option<String>,
+    #[arg(long, value_parser = choice::<Www>(), help_heading = "Rules")]
+    pub(super) www: Option<Www>,
     /// Trailing slashes of paths
-    #[arg(long, value_name = "keep|add|remove", help_heading = "Rules")]
-    pub(super) slash: Option<String>,
+    #[arg(long, value_parser = choice::<Slash>(), help_heading = "Rules")]
+    pub(super) slash: Option<Slash>,
     /// The scheme that stands for both http and https
-    #[arg(long, value_name = "http|https", help_heading = "Rules")]
-    pub(super) scheme: Option<String>,
+    #[arg(long, value_parser = choice::<WebScheme>(), help_heading = "Rules")]
+    pub(super) scheme: Option<WebScheme>,
     /// Names of directory index files, separated by commas, instead of the built-in list
     #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Rules")]
     pub(super) index_names: Option<Vec<String>>,
@@ -294,6 +295,12 @@ pub(super) struct DedupArgs {
 /// One of several values, without the blanks around it.
 fn trimmed(text: &str) -> Result<String, std::convert::Infallible> {
     Ok(text.trim().to_string())
+}
+
+/// A choice by one of its words, which help and completions list.
+fn choice<C: Choice + Send + Sync>() -> impl TypedValueParser<Value = C> {
+    let words = C::WORDS.iter().map(|(word, _)| *word);
+    PossibleValuesParser::new(words).try_map(|word| C::named(&word))
 }
 
 /// A path that may be empty, as a variable of the environment is that somebody has cleared.

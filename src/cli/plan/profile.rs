@@ -70,9 +70,9 @@ impl ProfileArgs {
             disable: self.disable.clone(),
             only: self.only.clone(),
             default_scheme: self.default_scheme.clone(),
-            slash: self.slash.clone(),
-            www: self.www.clone(),
-            scheme: self.scheme.clone(),
+            slash: self.slash,
+            www: self.www,
+            scheme: self.scheme,
             index_names: self.index_names.clone(),
             strip_params: self.strip_param.clone(),
             ..Settings::default()

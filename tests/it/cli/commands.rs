@@ -53,6 +53,9 @@ fn completions_of_the_bare_form() {
         "--only)",
         "session-ids",
         "cdx-json",
+        "-W \"keep add remove\"",
+        "-W \"remove add\"",
+        "-W \"http https\"",
     ] {
         assert!(root.contains(part), "{part}\n{root}");
     }
