@@ -97,37 +97,37 @@ impl Settings {
     /// These settings with those of `over` on top: single values are replaced, and so are `only`
     /// and `index-names`, which are whole choices; other lists grow.
     #[must_use]
-    pub fn overlay(mut self, over: Settings) -> Settings {
-        fn put<T>(under: &mut Option<T>, over: Option<T>) {
-            if over.is_some() {
-                *under = over;
-            }
+    pub fn overlay(self, over: Settings) -> Settings {
+        fn joined<T, C: Extend<T> + IntoIterator<Item = T>>(mut under: C, over: C) -> C {
+            under.extend(over);
+            under
         }
-        put(&mut self.profile, over.profile);
-        put(&mut self.only, over.only);
-        put(&mut self.default_scheme, over.default_scheme);
-        put(&mut self.slash, over.slash);
-        put(&mut self.www, over.www);
-        put(&mut self.scheme, over.scheme);
-        put(&mut self.trailing_dot, over.trailing_dot);
-        put(&mut self.form_spelling, over.form_spelling);
-        put(&mut self.empty_values, over.empty_values);
-        put(&mut self.keep_routes, over.keep_routes);
-        put(&mut self.index_names, over.index_names);
         // The later list decides where both name a rule.
-        self.enable.retain(|rule| !over.disable.contains(rule));
-        self.disable.retain(|rule| !over.enable.contains(rule));
-        self.enable.extend(over.enable);
-        self.disable.extend(over.disable);
-        self.latin1_hosts.extend(over.latin1_hosts);
-        self.strip_params.extend(over.strip_params);
-        self.keep_params.extend(over.keep_params);
-        self.default_params.extend(over.default_params);
-        self.hosts.extend(over.hosts);
-        if !over.dust.is_empty() {
-            self.dust = over.dust;
+        let (mut enable, mut disable) = (self.enable, self.disable);
+        enable.retain(|rule| !over.disable.contains(rule));
+        disable.retain(|rule| !over.enable.contains(rule));
+        // All by name, so that no setting is forgotten.
+        Settings {
+            profile: over.profile.or(self.profile),
+            enable: joined(enable, over.enable),
+            disable: joined(disable, over.disable),
+            only: over.only.or(self.only),
+            default_scheme: over.default_scheme.or(self.default_scheme),
+            slash: over.slash.or(self.slash),
+            www: over.www.or(self.www),
+            scheme: over.scheme.or(self.scheme),
+            trailing_dot: over.trailing_dot.or(self.trailing_dot),
+            form_spelling: over.form_spelling.or(self.form_spelling),
+            empty_values: over.empty_values.or(self.empty_values),
+            keep_routes: over.keep_routes.or(self.keep_routes),
+            latin1_hosts: joined(self.latin1_hosts, over.latin1_hosts),
+            index_names: over.index_names.or(self.index_names),
+            strip_params: joined(self.strip_params, over.strip_params),
+            keep_params: joined(self.keep_params, over.keep_params),
+            default_params: joined(self.default_params, over.default_params),
+            hosts: joined(self.hosts, over.hosts),
+            dust: if over.dust.is_empty() { self.dust } else { over.dust },
         }
-        self
     }
 
     /// The profile that these settings describe.

@@ -82,12 +82,13 @@ impl SiteScore {
 
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &SiteScore) {
-        self.urls += other.urls;
-        self.pages += other.pages;
-        self.canonicals += other.canonicals;
-        self.redundant += other.redundant;
-        self.removed += other.removed;
-        self.lost += other.lost;
+        let SiteScore { urls, pages, canonicals, redundant, removed, lost } = other;
+        self.urls += urls;
+        self.pages += pages;
+        self.canonicals += canonicals;
+        self.redundant += redundant;
+        self.removed += removed;
+        self.lost += lost;
     }
 
     /// Share of the redundant URLs that disappear, 0 to 1; 0 if none is redundant.

@@ -47,23 +47,40 @@ pub struct Tally {
 impl Tally {
     /// Adds all of `other`, whose lines come next; its kept lines stay there.
     pub fn merge(&mut self, other: &Tally) {
-        self.lines += other.lines;
-        self.bytes += other.bytes;
-        self.records += other.records;
-        self.empty += other.empty;
-        self.comments += other.comments;
-        self.filtered += other.filtered;
-        for (mine, theirs) in self.first_rejected.iter_mut().zip(&other.first_rejected) {
+        // All by name, so that no count is forgotten.
+        let Tally {
+            lines,
+            bytes,
+            records,
+            empty,
+            comments,
+            filtered,
+            rejected,
+            first_rejected,
+            kept_rejects: _,
+            unparsed,
+            scheme_added,
+            hostless,
+            unique,
+            duplicate,
+        } = other;
+        for (mine, theirs) in self.first_rejected.iter_mut().zip(first_rejected) {
             if let (None, Some((line, text))) = (&mine, theirs) {
-                *mine = Some((self.lines - other.lines + line, text.clone()));
+                *mine = Some((self.lines + line, text.clone()));
             }
         }
-        self.rejected.merge(&other.rejected);
-        self.unparsed.merge(&other.unparsed);
-        self.scheme_added += other.scheme_added;
-        self.hostless += other.hostless;
-        self.unique += other.unique;
-        self.duplicate += other.duplicate;
+        self.lines += lines;
+        self.bytes += bytes;
+        self.records += records;
+        self.empty += empty;
+        self.comments += comments;
+        self.filtered += filtered;
+        self.rejected.merge(rejected);
+        self.unparsed.merge(unparsed);
+        self.scheme_added += scheme_added;
+        self.hostless += hostless;
+        self.unique += unique;
+        self.duplicate += duplicate;
     }
 
     /// Counts a rejected line, the latest of `lines`.

@@ -305,9 +305,10 @@ impl Table {
 
     /// Adds all entries of another table.
     pub(super) fn merge(&mut self, other: &Table) {
-        self.exact.merge(&other.exact);
-        self.prefixes.merge(&other.prefixes);
-        self.text.push_str(&other.text);
+        let Table { exact, prefixes, text } = other;
+        self.exact.merge(exact);
+        self.prefixes.merge(prefixes);
+        self.text.push_str(text);
     }
 
     /// All names that are no prefixes, and their outlines.

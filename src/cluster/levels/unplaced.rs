@@ -59,8 +59,9 @@ pub struct PageTotals {
 impl PageTotals {
     /// Adds what was found out about others; the `count` largest stay.
     pub fn add(&mut self, more: PageTotals, count: usize) {
-        self.pages += more.pages;
-        self.largest.extend(more.largest);
+        let PageTotals { pages, largest } = more;
+        self.pages += pages;
+        self.largest.extend(largest);
         keep_largest(count, &mut self.largest);
     }
 }

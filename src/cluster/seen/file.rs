@@ -210,8 +210,9 @@ impl Total {
     }
 
     fn add_all(&mut self, others: Total) {
-        self.records += others.records;
-        self.sum = self.sum.wrapping_add(others.sum);
+        let Total { records, sum } = others;
+        self.records += records;
+        self.sum = self.sum.wrapping_add(sum);
     }
 
     /// How many records.

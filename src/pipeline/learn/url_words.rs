@@ -16,9 +16,10 @@ pub(super) struct WordCounts {
 
 impl AddAssign for WordCounts {
     fn add_assign(&mut self, more: WordCounts) {
-        self.params += more.params;
-        self.distinct += more.distinct;
-        self.path_bytes += more.path_bytes;
+        let WordCounts { params, distinct, path_bytes } = more;
+        self.params += params;
+        self.distinct += distinct;
+        self.path_bytes += path_bytes;
     }
 }
 

@@ -99,10 +99,11 @@ pub struct Counts {
 impl Counts {
     /// Adds all of `other`.
     pub fn add(&mut self, other: &Counts) {
-        self.records += other.records;
-        self.urls += other.urls;
-        self.pages += other.pages;
-        self.astray += other.astray;
+        let Counts { records, urls, pages, astray } = other;
+        self.records += records;
+        self.urls += urls;
+        self.pages += pages;
+        self.astray += astray;
     }
 
     /// Records whose page was seen before.
