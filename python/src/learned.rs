@@ -9,9 +9,10 @@ use undust::canonical::{Profile, RuleFile};
 use undust::input::InputPlan;
 use undust::mine::Miner;
 use undust::pipeline::{self, BASE_PROFILE, Job, Memory, NamedFormat};
-use undust::record::BaseUrl;
+use undust::record::formats::FieldMap;
 
-use crate::error::raised;
+use crate::error::{UndustError, raised};
+use crate::lines::base_of;
 
 /// The rules of the sites in crawl logs, indexes or tables, as the text of a rule file.
 #[pyfunction]
@@ -26,9 +27,17 @@ pub(crate) fn learn(
     threads: usize,
     base_url: Option<&str>,
 ) -> PyResult<String> {
-    let base = base_url.map(BaseUrl::parse).transpose().map_err(raised)?.map(Arc::new);
+    let base = base_url.map(base_of).transpose()?.map(Arc::new);
+    let fields = fields.map(|text| {
+        FieldMap::parse(text).map_err(|error| {
+            UndustError::new_err(format!(
+                "fields {text}: {error}; expected a column, as in address, or several, as in \
+                 url=address,status=4"
+            ))
+        })
+    });
     let NamedFormat { choice, containers, columns } =
-        NamedFormat::parse(format, fields).map_err(raised)?;
+        NamedFormat::new(format, fields.transpose()?).map_err(raised)?;
     let mut input = InputPlan {
         paths,
         containers,

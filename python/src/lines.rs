@@ -45,7 +45,7 @@ impl Lines {
         };
         let mut layout = layout_of(format, sample, options)?;
         if let Some(base) = base_url {
-            let base = BaseUrl::parse(base).map_err(|error| raised(error.at("base_url")))?;
+            let base = base_of(base)?;
             if layout.format.is_none() {
                 layout.format = Some(formats::relative_lines(&base));
             }
@@ -121,6 +121,11 @@ impl Lines {
     fn shown(&self) -> String {
         format!("{:?}", self.layout.format)
     }
+}
+
+/// What an argument `base_url` says.
+pub(crate) fn base_of(text: &str) -> PyResult<BaseUrl> {
+    BaseUrl::parse(text).map_err(|error| raised(error.at(format_args!("base_url {text}"))))
 }
 
 fn layout_of(format: Option<&str>, sample: &[u8], options: ReadOptions) -> PyResult<Layout> {

@@ -6,7 +6,7 @@ use crate::input::{Container, Containers};
 use crate::record::Layout;
 use crate::record::formats::{self, FieldMap};
 
-/// What users have named, for those who read: see [`NamedFormat::parse`].
+/// What users have named, for those who read: see [`NamedFormat::new`].
 #[derive(Clone, Debug, Default)]
 pub struct NamedFormat {
     /// The format of lines; `None` if it is to be recognized, or if files are containers.
@@ -18,13 +18,12 @@ pub struct NamedFormat {
 }
 
 impl NamedFormat {
-    /// Understands the name of a `format` of lines or of a container, in any case, and `fields` as
-    /// [`FieldMap::parse`] does. Without a name files are recognized by their contents.
+    /// Understands the name of a `format` of lines or of a container, in any case, with what is
+    /// said about its `fields`. Without a name files are recognized by their contents.
     ///
     /// Failure: a configuration error for a name that no format has, which lists those that there
-    /// are, and for fields that are not understood.
-    pub fn parse(format: Option<&str>, fields: Option<&str>) -> Result<NamedFormat> {
-        let fields = fields.map(FieldMap::parse).transpose()?;
+    /// are.
+    pub fn new(format: Option<&str>, fields: Option<FieldMap>) -> Result<NamedFormat> {
         let name = format.map(str::to_ascii_lowercase);
         let container = name.as_ref().and_then(|name| {
             Container::ALL.into_iter().find(|container| container.name() == *name)
@@ -65,8 +64,9 @@ mod tests {
 
     #[test]
     fn names_and_fields() {
-        let parsed = |format, fields| {
-            let named = NamedFormat::parse(format, fields).unwrap();
+        let parsed = |format, fields: Option<&str>| {
+            let fields = fields.map(|text| FieldMap::parse(text).unwrap());
+            let named = NamedFormat::new(format, fields).unwrap();
             (format!("{:?}", named.choice), named.containers, named.columns)
         };
         let url = vec![("url".to_string(), "x".to_string())];
@@ -83,11 +83,10 @@ mod tests {
             assert_eq!((which, columns.is_empty()), (containers, fields.is_none()), "{choice}");
         }
         assert_eq!(parsed(None, Some("url=x")).2, url);
-        let error = NamedFormat::parse(Some("nothing"), None).unwrap_err().to_string();
+        let error = NamedFormat::new(Some("nothing"), None).unwrap_err().to_string();
         assert!(
             error.contains("format \"nothing\": no such format") && error.contains("warc"),
             "{error}"
         );
-        assert!(NamedFormat::parse(Some("csv"), Some("nothing=x")).is_err());
     }
 }

@@ -25,12 +25,11 @@ pub struct BaseUrl {
 impl BaseUrl {
     /// Reads `text`, such as `https://example.com`.
     ///
-    /// Failure: a configuration error for anything but scheme, host and port.
+    /// Failure: a configuration error for anything but scheme, host and port. It says what is
+    /// wrong; that it is so with `text` is for the caller to say.
     pub fn parse(text: &str) -> Result<BaseUrl> {
         let wrong = |why: &str| {
-            Error::config(format!(
-                "--base-url {text}: {why}; expected scheme and host, such as https://example.com"
-            ))
+            Error::config(format!("{why}; expected scheme and host, such as https://example.com"))
         };
         let (scheme, host) = text.split_once("://").ok_or_else(|| wrong("there is no scheme"))?;
         if !matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https") {
@@ -371,7 +370,11 @@ mod tests {
             assert_eq!(base.resolve(text.as_bytes()), expected, "{text}");
         }
         for wrong in ["a.test", "ftp://a.test", "http://", "http://a.test/x", "http://u@a.test"] {
-            assert!(BaseUrl::parse(wrong).unwrap_err().is_config(), "{wrong}");
+            let error = BaseUrl::parse(wrong).unwrap_err();
+            assert!(
+                error.is_config() && error.to_string().contains("; expected scheme"),
+                "{error}"
+            );
         }
     }
 }

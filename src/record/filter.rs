@@ -34,13 +34,12 @@ pub struct StatusRange(u16, u16);
 
 impl StatusRange {
     /// Reads `200`, `3xx` or `200-299`.
+    ///
+    /// Failure: a configuration error for anything else. It says what was expected; that it was of
+    /// `text` is for the caller to say.
     pub fn parse(text: &str) -> Result<StatusRange> {
-        let wrong = || {
-            Error::config(format!(
-                "--status {text}: expected a status, a class or a range, such as 200, 3xx or \
-                 200-299"
-            ))
-        };
+        let wrong =
+            || Error::config("expected a status, a class or a range, such as 200, 3xx or 200-299");
         let number = |text: &str| {
             text.parse().ok().filter(|status| (100..=999).contains(status)).ok_or_else(wrong)
         };
@@ -538,7 +537,8 @@ mod tests {
         }
         assert_eq!(StatusRange::parse("200-204").unwrap(), StatusRange(200, 204));
         for wrong in ["", "x", "20", "6", "200-", "2x", "300-200"] {
-            assert!(StatusRange::parse(wrong).unwrap_err().is_config(), "{wrong}");
+            let error = StatusRange::parse(wrong).unwrap_err();
+            assert!(error.is_config() && error.to_string().starts_with("expected"), "{wrong}");
         }
     }
 }

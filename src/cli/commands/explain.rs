@@ -8,13 +8,13 @@ use crate::bytes::show;
 use crate::canonical::{Canonicalizer, RuleId};
 use crate::cli::Status;
 use crate::cli::args::ExplainArgs;
+use crate::cli::plan::base_url;
 use crate::cli::words::{print, told};
 use crate::error::Result;
-use crate::record::BaseUrl;
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<Status> {
     let canonicalizer = told(args.profile.canonicalizer()?, false);
-    let base = args.base_url.as_deref().map(BaseUrl::parse).transpose()?;
+    let base = args.base_url.as_deref().map(base_url).transpose()?;
     let in_full = |text| base.as_ref().and_then(|base| base.resolve(text)).map(Cow::Owned);
     // As a line of a list is read.
     let is_verbatim = !canonicalizer.profile().parses;

@@ -10,7 +10,7 @@ use crate::input::{Containers, InputPlan};
 use crate::limits::LINE_BYTES_CEILING;
 use crate::pipeline::{FormatChoice, FormatPlan, NamedFormat};
 use crate::record::fields::time;
-use crate::record::formats;
+use crate::record::formats::{self, FieldMap};
 use crate::record::{BaseUrl, RecordFilter, StatusRange, UrlGlob, UrlGlobs};
 
 impl InputArgs {
@@ -54,7 +54,7 @@ impl InputArgs {
 impl FormatArgs {
     /// How records are found, and which of them count.
     pub(crate) fn plan(&self) -> Result<FormatPlan> {
-        let base = self.base_url.as_deref().map(BaseUrl::parse).transpose()?;
+        let base = self.base_url.as_deref().map(base_url).transpose()?;
         let filter = self.filter()?;
         Ok(FormatPlan {
             format: self.named()?.choice,
@@ -66,7 +66,8 @@ impl FormatArgs {
 
     /// The format and its columns; that of `--log-format` goes before a name.
     fn named(&self) -> Result<NamedFormat> {
-        let named = NamedFormat::parse(self.format.as_deref(), self.field.as_deref())?;
+        let fields = self.field.as_deref().map(fields).transpose()?;
+        let named = NamedFormat::new(self.format.as_deref(), fields)?;
         Ok(match &self.log_format {
             None => named,
             Some(text) => NamedFormat {
@@ -100,6 +101,9 @@ impl FormatArgs {
             }
             _ => Err(Error::config(format!("--method {text}: expected a method, such as GET"))),
         };
+        let status = |text: &str| {
+            StatusRange::parse(text).map_err(|error| error.at(format_args!("--status {text}")))
+        };
         let (since, until) = (time("--since", &self.since)?, time("--until", &self.until)?);
         if let (Some(since), Some(until)) = (since, until)
             && since >= until
@@ -109,16 +113,52 @@ impl FormatArgs {
             ));
         }
         Ok(RecordFilter {
-            statuses: self
-                .status
-                .iter()
-                .map(|one| StatusRange::parse(one))
-                .collect::<Result<_>>()?,
+            statuses: self.status.iter().map(|one| status(one)).collect::<Result<_>>()?,
             methods: self.method.iter().map(|one| method(one)).collect::<Result<_>>()?,
             since,
             until,
             include: globs("--include", &self.include)?,
             exclude: globs("--exclude", &self.exclude)?,
         })
+    }
+}
+
+/// What `--base-url` says.
+pub(crate) fn base_url(text: &str) -> Result<BaseUrl> {
+    BaseUrl::parse(text).map_err(|error| error.at(format_args!("--base-url {text}")))
+}
+
+/// What `--field` says.
+fn fields(text: &str) -> Result<FieldMap> {
+    FieldMap::parse(text).map_err(|error| {
+        Error::config(format!(
+            "--field {text}: {error}; expected a column, as in --field address, or several, as in \
+             --field url=address,status=4"
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mistakes_name_their_flag() {
+        let base = base_url("a.test").unwrap_err();
+        let fields = fields("a,b").unwrap_err();
+        for (error, expected) in [
+            (
+                base,
+                "--base-url a.test: there is no scheme; expected scheme and host, such as \
+                 https://example.com",
+            ),
+            (
+                fields,
+                "--field a,b: url is given twice; expected a column, as in --field address, or several, \
+                 as in --field url=address,status=4",
+            ),
+        ] {
+            assert_eq!((error.is_config(), error.to_string()), (true, expected.to_string()));
+        }
     }
 }

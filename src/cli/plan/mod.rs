@@ -10,6 +10,7 @@ mod noted;
 mod profile;
 
 pub(super) use files::rule_file;
+pub(super) use input::base_url;
 pub(super) use noted::Noted;
 
 use super::args::{RunArgs, SyncArgs};

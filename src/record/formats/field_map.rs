@@ -238,13 +238,9 @@ impl FieldMap {
     ///   `redirect`, `canonical_link`, `mime`, `method`, `referrer`, `agent`. Numbers count columns
     ///   from 1. A column whose name has a comma is told by its number.
     /// - Failure: a configuration error for a field that is not known, comes twice or has no place.
+    ///   It says what is wrong; how such a text is given is for the caller to say.
     pub fn parse(text: &str) -> Result<FieldMap> {
-        let wrong = |why: String| {
-            Err(Error::config(format!(
-                "--field {text}: {why}; expected a column, as in --field address, or several, as \
-                 in --field url=address,status=4"
-            )))
-        };
+        let wrong = |why: String| Err(Error::config(why));
         let mut places = Vec::new();
         for piece in text.split(',') {
             let (field, place) = match piece.split_once('=') {

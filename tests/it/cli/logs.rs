@@ -31,9 +31,9 @@ fn pages_of_a_log() {
         let run = dir.run(&format!("{flags} access.log")).exits(0);
         assert_eq!(run.out(), expected, "{flags}");
     }
-    dir.run("--status 20 access.log").fails("--status 20");
+    dir.run("--status 20 access.log").fails("undust: --status 20: expected a status, a class");
     dir.run("--format nothing access.log").fails("no such format");
-    dir.run("--base-url a.test access.log").fails("--base-url a.test");
+    dir.run("--base-url a.test access.log").fails("undust: --base-url a.test: there is no scheme");
 }
 
 #[test]
