@@ -139,8 +139,8 @@ impl Canonicalizer {
 
     /// Are two URLs one page, and by which rules?
     fn compare(&self, a: &[u8], b: &[u8]) -> (bool, Option<String>) {
-        let comparison = self.0.comparer().compare(a, b);
-        (comparison.equal, comparison.equal.then(|| comparison.reason()))
+        let reason = self.0.comparer().compare(a, b).reason();
+        (reason.is_some(), reason)
     }
 }
 

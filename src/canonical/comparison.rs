@@ -1,7 +1,7 @@
 //! Why two URLs are one page, or that they are not.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::fmt;
 use std::rc::Rc;
 
 use ahash::RandomState;
@@ -9,13 +9,23 @@ use ahash::RandomState;
 use super::{Canonicalizer, Reached, RuleId, RuleSet, Scratch};
 use crate::reject::Reject;
 
-/// Why two lines are equal, or that they are not.
+/// How two lines compare under a profile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// They have no canonical form in common.
+    Different,
+    /// They are equal byte for byte.
+    Identical,
+    /// They are not the same bytes, but have the same canonical form.
+    Equal(Reason),
+}
+
+/// Why two lines that are not the same bytes have the same canonical form.
+///
+/// As text: `parse` and the names of the rules. Rules of a rule file are named by their numbers:
+/// `parse,query-order,dust:3,dust:12`. Where no rule was needed it is `parse` alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Comparison {
-    /// Have both the same canonical form?
-    pub equal: bool,
-    /// Are they equal byte for byte?
-    pub identical: bool,
+pub struct Reason {
     /// Was some of what is different between the two read away before the first rule?
     pub parsed: bool,
     /// The rules that changed what is different between the two, until nothing was left.
@@ -26,25 +36,36 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// The reason in one word or a list: `identical`, or `parse` and the rules' names. Rules of a
-    /// rule file are told by number: `query-order,dust:3,dust:12`.
-    pub fn reason(&self) -> String {
-        if self.identical {
-            return "identical".to_string();
+    /// Why the two are equal, in one word or a list: `identical`, or the text of the [`Reason`];
+    /// `None` if they are not.
+    pub fn reason(&self) -> Option<String> {
+        match self {
+            Comparison::Different => None,
+            Comparison::Identical => Some("identical".to_string()),
+            Comparison::Equal(reason) => Some(reason.to_string()),
         }
-        let mut reasons: Vec<Cow<str>> = Vec::new();
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
         if self.parsed || self.rules.is_empty() {
-            reasons.push("parse".into());
+            f.write_str("parse")?;
+            separator = ",";
         }
         for rule in self.rules.iter() {
             if rule != RuleId::Dust || self.site_rules.is_empty() {
-                reasons.push(rule.name().into());
+                write!(f, "{separator}{}", rule.name())?;
+                separator = ",";
                 continue;
             }
-            let numbered = |number| format!("{}:{number}", rule.name()).into();
-            reasons.extend(self.site_rules.iter().map(numbered));
+            for number in &self.site_rules {
+                write!(f, "{separator}{}:{number}", rule.name())?;
+                separator = ",";
+            }
         }
-        reasons.join(",")
+        Ok(())
     }
 }
 
@@ -75,12 +96,16 @@ impl Canonicalizer {
 impl Comparer<'_> {
     /// Says whether two lines are equal under the profile, and by which rules.
     pub fn compare(&mut self, a: &[u8], b: &[u8]) -> Comparison {
-        let different = Comparison::default();
         if a == b {
-            return Comparison { equal: true, identical: true, ..different };
+            return Comparison::Identical;
         }
         let given = [a, b];
-        let (Ok(a), Ok(b)) = (self.ladder(a), self.ladder(b)) else { return different };
+        let (Ok(a), Ok(b)) = (self.ladder(a), self.ladder(b)) else {
+            return Comparison::Different;
+        };
+        if a.canonical() != b.canonical() {
+            return Comparison::Different;
+        }
         let mut rules = RuleSet::EMPTY;
         let mut site_rules: BTreeSet<usize> = BTreeSet::new();
         let (mut one, mut other) = (a.start(), b.start());
@@ -101,8 +126,7 @@ impl Comparer<'_> {
             }
         }
         let site_rules = site_rules.into_iter().map(|rule| rule + 1).collect();
-        let equal = a.canonical() == b.canonical();
-        Comparison { equal, parsed, rules, site_rules, ..different }
+        Comparison::Equal(Reason { parsed, rules, site_rules })
     }
 
     /// The ladder of `given`, perhaps one that was made before.
@@ -259,11 +283,12 @@ mod tests {
     /// Compares `a` and `b` by two traces, as the definition has it: the slow twin of
     /// [`Comparer::compare`].
     fn compare_slowly(canonicalizer: &Canonicalizer, a: &[u8], b: &[u8]) -> Comparison {
-        let identical = a == b;
-        let different = Comparison { equal: identical, identical, ..Comparison::default() };
+        if a == b {
+            return Comparison::Identical;
+        }
         let given = difference(a, b);
         let (Ok(a), Ok(b)) = (canonicalizer.trace(a), canonicalizer.trace(b)) else {
-            return different;
+            return Comparison::Different;
         };
         let parsed = given != difference(a.at(0), b.at(0));
         let mut rules = RuleSet::EMPTY;
@@ -272,11 +297,14 @@ mod tests {
             let before = difference(a.at(level - 1), b.at(level - 1));
             let after = difference(a.at(level), b.at(level));
             let all = went.iter_mut().filter_map(|went| went.remove(&level)).flatten();
-            if !identical && a.at(level - 1) != b.at(level - 1) && before != after {
+            if a.at(level - 1) != b.at(level - 1) && before != after {
                 all.for_each(|rule| rules.insert(rule));
             }
         }
-        Comparison { equal: a.canonical() == b.canonical(), parsed, rules, ..different }
+        if a.canonical() != b.canonical() {
+            return Comparison::Different;
+        }
+        Comparison::Equal(Reason { parsed, rules, site_rules: Vec::new() })
     }
 
     proptest! {
@@ -318,15 +346,16 @@ mod tests {
             (session, "http://e.test/a/b", "session-ids,duplicate-slashes"),
             ("http://e.test/a//b", "http://e.test/a/b", "duplicate-slashes"),
         ] {
-            let found = comparer.compare(a.as_bytes(), b.as_bytes());
+            let Comparison::Equal(found) = comparer.compare(a.as_bytes(), b.as_bytes()) else {
+                panic!("{a} {b}: not equal");
+            };
             let names: BTreeSet<_> = found.rules.iter().map(RuleId::name).collect();
-            assert!(found.equal, "{a} {b}");
             assert_eq!(names, reason.split(',').collect(), "{a} {b}");
         }
     }
 
     #[test]
-    fn rules_of_sites_are_told_by_number() {
+    fn rules_of_sites_are_named_by_number() {
         let file = RuleFile::parse(
             "[[rule]]\nsite = 'a.test'\nkind = 'drop-param'\nparam = 'x'\n\
              [[rule]]\nsite = 'a.test'\nkind = 'host-alias'\nfrom = 'm.a.test'\nto = 'a.test'\n\
@@ -344,25 +373,25 @@ mod tests {
             ("http://a.test/B#c", "http://a.test/B", "fragment"),
         ] {
             let found = comparer.compare(a.as_bytes(), b.as_bytes());
-            assert_eq!((found.equal, &*found.reason()), (true, reason), "{a} {b}");
+            assert_eq!(found.reason().as_deref(), Some(reason), "{a} {b}");
         }
     }
 
     #[test]
     fn reasons() {
         let canonicalizer = Canonicalizer::new(Profile::named("crawl").unwrap());
-        for (a, b, equal, reason) in [
-            ("http://a.test/", "http://a.test/", true, "identical"),
-            ("http://a.test/", "http://a.test:80/#x", true, "default-port,fragment"),
-            ("http://a.test/", " http://a.test/", true, "parse"),
-            ("http:\\\\a.test/?", "http://a.test/", true, "parse,empty-query"),
-            ("a.test/", "http://a.test/#x", true, "parse,fragment"),
-            ("http:\\\\a.test/?", "http:\\\\a.test/", true, "empty-query"),
-            ("http://a.test/b", "http://a.test/c", false, "parse"),
-            ("http://a.test/", "http://[", false, "parse"),
+        for (a, b, reason) in [
+            ("http://a.test/", "http://a.test/", Some("identical")),
+            ("http://a.test/", "http://a.test:80/#x", Some("default-port,fragment")),
+            ("http://a.test/", " http://a.test/", Some("parse")),
+            ("http:\\\\a.test/?", "http://a.test/", Some("parse,empty-query")),
+            ("a.test/", "http://a.test/#x", Some("parse,fragment")),
+            ("http:\\\\a.test/?", "http:\\\\a.test/", Some("empty-query")),
+            ("http://a.test/b", "http://a.test/c", None),
+            ("http://a.test/", "http://[", None),
         ] {
             let found = canonicalizer.comparer().compare(a.as_bytes(), b.as_bytes());
-            assert_eq!((found.equal, &*found.reason()), (equal, reason), "{a} {b}");
+            assert_eq!(found.reason().as_deref(), reason, "{a} {b}");
         }
     }
 }

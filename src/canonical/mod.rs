@@ -18,7 +18,7 @@ mod rules;
 mod urlkey;
 
 pub use choice::Choice;
-pub use comparison::{Comparer, Comparison};
+pub use comparison::{Comparer, Comparison, Reason};
 pub use config::{DefaultRow, KeepRow, Settings, read_hosts};
 pub(crate) use draft::canonical_host;
 pub(crate) use dust::patterns::letters;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use crate::bytes::lines::without_carriage_returns;
 use crate::bytes::show;
-use crate::canonical::{Canonicalizer, RuleId};
+use crate::canonical::{Canonicalizer, Comparison, RuleId};
 use crate::cli::Status;
 use crate::cli::args::ExplainArgs;
 use crate::cli::plan::base_url;
@@ -37,15 +37,14 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Status> {
         [a, b, ..] => {
             tell_steps(&canonicalizer, a, &mut text);
             tell_steps(&canonicalizer, b, &mut text);
-            let comparison = canonicalizer.comparer().compare(a, b);
-            let _ = match (comparison.equal, comparison.identical) {
-                (true, true) => writeln!(text, "\nequal: identical"),
-                (true, false) => writeln!(text, "\nequal, by {}", comparison.reason()),
-                (false, _) => writeln!(text, "\nnot equal"),
+            let _ = match canonicalizer.comparer().compare(a, b) {
+                Comparison::Identical => writeln!(text, "\nequal: identical"),
+                Comparison::Equal(reason) => writeln!(text, "\nequal, by {reason}"),
+                Comparison::Different => {
+                    status = Status::No;
+                    writeln!(text, "\nnot equal")
+                }
             };
-            if !comparison.equal {
-                status = Status::No;
-            }
         }
         [] => {}
     }

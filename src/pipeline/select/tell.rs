@@ -13,7 +13,7 @@ use super::SelectPlan;
 use super::lister::{Ahead, Lister, list};
 use super::members::GatheredClusters;
 use super::spellings::Spellings;
-use crate::canonical::{Comparer, Scratch};
+use crate::canonical::{Comparer, Comparison, Reason, Scratch};
 use crate::cluster::{Cluster, OtherLine, Runs, Uncounted, WholeCluster};
 use crate::error::{Error, Result};
 use crate::input::Mapped;
@@ -232,10 +232,14 @@ impl GatheredClusters {
             let (dropped, kept) = (spellings.get(member)?, spellings.get(standing)?);
             let dropped_url = spellings.url(member, dropped);
             let kept_url = spellings.url(standing, kept);
-            let mut compared = comparer.compare(&dropped_url, &kept_url);
-            compared.identical &= dropped == kept;
+            let comparison = match comparer.compare(&dropped_url, &kept_url) {
+                // What differs stands beside the URLs: reading the lines took it away.
+                Comparison::Identical if dropped != kept => Comparison::Equal(Reason::default()),
+                comparison => comparison,
+            };
+            let reason = comparison.reason().unwrap_or_default();
             let (line, kept_line) = (member.line + 1, standing.line + 1);
-            listing.dropped(line, kept_line, &compared.reason(), dropped, kept);
+            listing.dropped(line, kept_line, &reason, dropped, kept);
             Ok(())
         };
         tell_all(
