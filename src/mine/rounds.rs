@@ -43,7 +43,7 @@ use crate::mine::seen::loose_path::LoosePath;
 use crate::mine::seen::table::{Table, Url};
 use crate::mine::selected::values;
 use crate::mine::trials::{BAR, CONTRADICTION, VERSIONS_BAR, is_below};
-use crate::mine::validated::validation::Validation;
+use crate::mine::validated::validation::{Compare, Validation};
 use crate::mine::worth::signal::Calibration;
 use crate::mine::worth::versions::{self, Versions};
 
@@ -164,7 +164,7 @@ impl Rounds<'_> {
         &'b self,
         table: &'b Table,
         calibration: &'b Calibration,
-        by_classes: bool,
+        compare: Compare,
     ) -> Selector<'b> {
         Selector {
             table,
@@ -172,7 +172,7 @@ impl Rounds<'_> {
             handlers: &self.handlers.of_path,
             calibration,
             natures: self.natures,
-            by_classes,
+            compare,
         }
     }
 
@@ -204,7 +204,7 @@ impl Rounds<'_> {
         let initial = forms::forms(table, handlers, &candidates);
         let again = (!calibration.is_steady()).then(|| initial.clone());
         let before = calibration.clone();
-        let first = self.selector(table, &before, false);
+        let first = self.selector(table, &before, Compare::Pairs);
         let mut validation = first.validation().starting_from(Some(initial));
         let validated = first.select(&mut validation, candidates.clone());
         if again.is_none() {
@@ -216,7 +216,7 @@ impl Rounds<'_> {
         let likely: Vec<Candidate> = validated.into_iter().map(|one| one.candidate).collect();
         let pages = validation.keys(&likely).unwrap_or_else(|| keys(table, handlers, &likely));
         recalibrate(table, Some(&pages), self.controls, calibration);
-        let second = self.selector(table, calibration, false);
+        let second = self.selector(table, calibration, Compare::Pairs);
         let mut validation = second.validation().starting_from(again);
         let validated = second.select(&mut validation, candidates);
         let samples = self.seen(table, &validation, &validated);
@@ -239,7 +239,7 @@ impl Rounds<'_> {
         let candidates = propose::beside(settled(&held), new);
         let mut validated = held;
         if candidates.iter().any(|one| !one.settled) {
-            let selector = self.selector(table, calibration, true);
+            let selector = self.selector(table, calibration, Compare::Classes);
             let mut validation = selector.validation();
             let mut again = selector.select(&mut validation, candidates);
             again.retain(|one| !one.candidate.settled && one.holds);
@@ -281,7 +281,7 @@ impl Rounds<'_> {
         calibration: &Calibration,
         validated: &mut Vec<Validated>,
     ) {
-        let selector = self.selector(table, calibration, false);
+        let selector = self.selector(table, calibration, Compare::Pairs);
         let held = settled(validated.iter().filter(|one| one.is_held()));
         let new = values::proposed(&selector, self.votes, &held);
         let candidates = propose::beside(held, new);

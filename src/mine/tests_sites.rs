@@ -12,6 +12,7 @@ use super::seen::table::Table;
 use super::seen::table::tests::canonicalizer;
 use super::selected::letters::Sections;
 use super::selected::selector::{Selector, Validated};
+use super::validated::validation::Compare;
 use super::worth::signal::Calibration;
 
 /// A site with what is known of it before anything is proposed.
@@ -120,7 +121,7 @@ impl Site {
             handlers: &self.handlers.of_path,
             calibration: &self.calibration,
             natures: &self.natures,
-            by_classes: false,
+            compare: Compare::Pairs,
         }
     }
 

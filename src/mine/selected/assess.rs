@@ -19,7 +19,7 @@ use crate::mine::seen::table::Signal;
 use crate::mine::stats::{BELIEF_ERROR, Channel, doubt, normal_tail, score, wilson_95};
 use crate::mine::trials::{Trials, contradicts};
 use crate::mine::validated::support::Support;
-use crate::mine::validated::validation::Validation;
+use crate::mine::validated::validation::{Compare, Validation};
 
 /// How samples of a candidate show its rate: what pages agree with themselves in gives back some
 /// disagreements.
@@ -65,7 +65,7 @@ impl Selector<'_> {
             one.holds = is_sound(one) && (passes || is_believed(one, channels))
                 || self.holds_as_listed(one);
             one.plausible |= one.holds;
-            if self.by_classes && one.holds && !one.candidate.settled {
+            if self.compare == Compare::Classes && one.holds && !one.candidate.settled {
                 one.support.example = validation.example(&one.candidate);
             }
         }

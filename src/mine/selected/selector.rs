@@ -10,7 +10,7 @@ use crate::mine::seen::table::{Param, Table};
 use crate::mine::stats::binomial_tail;
 use crate::mine::trials::{Trials, contradicts};
 use crate::mine::validated::support::Support;
-use crate::mine::validated::validation::Validation;
+use crate::mine::validated::validation::{Compare, Validation};
 use crate::mine::worth::signal::Calibration;
 
 /// Lower bound of the share of agreeing groups from which on a candidate is plausible: it may be
@@ -31,8 +31,8 @@ pub(crate) struct Selector<'a> {
     pub(crate) handlers: &'a [u32],
     pub(crate) calibration: &'a Calibration,
     pub(crate) natures: &'a Natures,
-    /// Are classes of URLs compared, for pages that have versions?
-    pub(crate) by_classes: bool,
+    /// What of a group is compared.
+    pub(crate) compare: Compare,
 }
 
 /// A candidate with its support and what follows from it.
@@ -73,7 +73,7 @@ impl Selector<'_> {
     /// A validation of candidates.
     pub(crate) fn validation(&self) -> Validation<'_> {
         let validation = Validation::new(self.table, self.handlers, self.calibration);
-        validation.by_classes(self.by_classes)
+        validation.comparing(self.compare)
     }
 
     /// The folders of the site.

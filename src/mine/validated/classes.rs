@@ -205,7 +205,7 @@ mod tests {
     use crate::mine::acts::candidates::{Act, Candidate};
     use crate::mine::seen::table::tests::table_of;
     use crate::mine::trials::Trials;
-    use crate::mine::validated::validation::Validation;
+    use crate::mine::validated::validation::{Compare, Validation};
     use crate::mine::worth::signal::Calibration;
 
     #[test]
@@ -229,7 +229,8 @@ mod tests {
             .to_vec();
         let handlers = vec![0; table.paths.len()];
         let calibration = Calibration::measure(&table);
-        let mut validation = Validation::new(&table, &handlers, &calibration).by_classes(true);
+        let mut validation =
+            Validation::new(&table, &handlers, &calibration).comparing(Compare::Classes);
         let support = validation.validate(&candidates);
         let (lang, sid) = (support[1].all, support[2].all);
         assert_eq!((lang.good, lang.samples), (0, 40), "languages are pages, whatever the version");
@@ -251,7 +252,8 @@ mod tests {
         let candidates = [Candidate::new(Act::Drop(src))];
         let handlers = vec![0; table.paths.len()];
         let calibration = Calibration::measure(&table);
-        let mut validation = Validation::new(&table, &handlers, &calibration).by_classes(true);
+        let mut validation =
+            Validation::new(&table, &handlers, &calibration).comparing(Compare::Classes);
         validation.validate(&candidates)[0].all
     }
 

@@ -22,6 +22,15 @@ use crate::mine::seen::stems::Place;
 use crate::mine::seen::table::{Rows, Table};
 use crate::mine::worth::signal::Calibration;
 
+/// What is compared of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compare {
+    /// Two of its URLs.
+    Pairs,
+    /// Classes of its URLs, for pages that have versions; see `classes.rs`.
+    Classes,
+}
+
 /// URLs with one key, two of them or more.
 #[derive(Clone, Copy, Debug)]
 struct Group {
@@ -89,9 +98,13 @@ impl<'a> Validation<'a> {
         }
     }
 
-    /// The same where classes of URLs are compared, or not.
-    pub(crate) fn by_classes(self, by_classes: bool) -> Validation<'a> {
-        Validation { classes: by_classes.then(Classes::default), ..self }
+    /// The same where this is compared of each group.
+    pub(crate) fn comparing(self, compare: Compare) -> Validation<'a> {
+        let classes = match compare {
+            Compare::Pairs => None,
+            Compare::Classes => Some(Classes::default()),
+        };
+        Validation { classes, ..self }
     }
 
     /// The same where it is known what becomes of the URLs under the candidates that come
@@ -460,10 +473,10 @@ mod tests {
             prefix("/m/a", "/k/a"),
         ];
         let candidates = acts.map(Candidate::new).to_vec();
-        for by_classes in [false, true] {
+        for compared in [Compare::Pairs, Compare::Classes] {
             let mut candidates = candidates.clone();
             compare(&mut candidates, || {
-                Validation::new(&table, &handlers, &calibration).by_classes(by_classes)
+                Validation::new(&table, &handlers, &calibration).comparing(compared)
             });
         }
     }
