@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+use crate::limits::URL_BYTES_MAX;
+
 /// A line without a record, or a URL that stays as it is. Counted by kind, never silent.
 ///
 /// The kinds up to [`Reject::NoUrl`] lose the line (there is nothing to print); the others only
@@ -100,7 +102,10 @@ impl Reject {
             Reject::NoHost => "the host is missing",
             Reject::Host => "the host is neither a valid name nor a valid address",
             Reject::Port => "the port is not a number from 0 to 65535",
-            Reject::UrlTooLong => "the URL is longer than 65536 bytes, so it is taken as it is",
+            Reject::UrlTooLong => {
+                const { assert!(URL_BYTES_MAX == 65536, "the text below names it") };
+                "the URL is longer than 65536 bytes, so it is taken as it is"
+            }
             Reject::Unstable => "the rules did not settle on one spelling",
         }
     }

@@ -207,7 +207,8 @@ pub struct Evidence {
     pub groups: u64,
     /// Lower bound of the share of groups that agree, from 0 to 1.
     pub bound: f64,
-    /// What agreed: `digest`, `size`, `redirect`, `none`.
+    /// What contents were told apart by: `digest`, `canonical-link`, `size` or `none`. Any other
+    /// text is kept as it is.
     pub signal: String,
     /// URLs that the rule changes and that became equal to another one, in what it was learned
     /// from; with all rules of the site applied, so that one URL may count for several of them.
