@@ -18,8 +18,11 @@ pub(super) struct Assembled {
     pub(super) refused: Vec<(u32, String)>,
 }
 
-/// Guarded parameters, with the pattern of the path, by site.
-pub(super) type Guards = BTreeMap<Vec<u8>, Vec<(Box<[u8]>, Glob)>>;
+/// Guarded parameters by site.
+pub(super) type Guards = BTreeMap<Vec<u8>, SiteGuards>;
+
+/// The guarded parameters of one site, each with the pattern of the path.
+type SiteGuards = Vec<(Box<[u8]>, Glob)>;
 
 /// Puts the rules of every site together, those of the domains above it included, but for `out`.
 pub(super) fn assemble(
@@ -38,52 +41,82 @@ pub(super) fn assemble(
     }
     alias_hosts(by_site, out, &is_weaker, &mut found);
     for name in sites(by_site, guards, out) {
-        let mut rules: Vec<Compiled> = Vec::new();
-        let mut guarded = Vec::new();
-        for above in names_above(name) {
-            let held = by_site.get(above).into_iter().flatten();
-            rules.extend(held.filter(|rule| !out.contains(&rule.rule)).cloned());
-            guarded.extend(guards.get(above).into_iter().flatten().cloned());
-        }
-        rules.retain(|rule| !matches!(rule.act, Act::Host { .. }));
+        let (rules, guarded) = rules_at(name, by_site, guards, out);
         if rules.is_empty() {
             continue;
         }
-        let origins = take(&mut rules, |act| matches!(act, Act::Scheme { .. } | Act::Port { .. }));
-        let substitutions = take(&mut rules, |act| matches!(act, Act::Substitute { .. }));
-        let origins = sort_origins(origins, &is_weaker, &mut found.refused);
-        if let Some(by) = substitutions.first() {
-            rules.retain(|rule| {
-                let keeps = rule.act.shrinks();
-                if !keeps {
-                    let text = format!(
-                        "may not stand beside a substitution (rule {}), unless what it writes is smaller \
-                         than what it replaces",
-                        by.rule + 1
-                    );
-                    found.refused.push((rule.rule, text));
-                }
-                keeps
-            });
-        }
-        let guards_have_paths = guarded.iter().any(|(_, path)| !path.is_all());
-        let sorted = order::sort(rules, guards_have_paths, is_weaker);
-        found.refused.extend(sorted.refused.into_iter().map(|(rule, with)| {
-            let text = match rule == with {
-                true => "what it writes could be rewritten by it again; one of them must be narrower"
-                    .to_string(),
-                false => format!(
-                    "it cannot be proved that it and rule {} do not undo each other's work; make one of \
-                     them narrower, or leave one out",
-                    with + 1
-                ),
-            };
-            (rule, text)
-        }));
-        let site = SiteRules::new(origins, sorted.groups, substitutions, guarded);
+        let site = site_of(rules, guarded, &is_weaker, &mut found.refused);
         found.sites.insert(name.clone(), site);
     }
     found
+}
+
+/// The rules and guards of the site `name` and of the domains above it; no rules that make one host
+/// of two.
+fn rules_at(
+    name: &[u8],
+    by_site: &BTreeMap<Vec<u8>, Vec<Compiled>>,
+    guards: &Guards,
+    out: &BTreeSet<u32>,
+) -> (Vec<Compiled>, SiteGuards) {
+    let (mut rules, mut guarded) = (Vec::new(), Vec::new());
+    for above in names_above(name) {
+        let own = by_site.get(above).into_iter().flatten();
+        rules.extend(own.filter(|rule| is_held(rule, out)).cloned());
+        guarded.extend(guards.get(above).into_iter().flatten().cloned());
+    }
+    (rules, guarded)
+}
+
+/// Puts the `rules` of one site in order, or into `refused`.
+fn site_of(
+    mut rules: Vec<Compiled>,
+    guarded: SiteGuards,
+    is_weaker: &impl Fn(u32, u32) -> bool,
+    refused: &mut Vec<(u32, String)>,
+) -> SiteRules {
+    let origins = take(&mut rules, |act| matches!(act, Act::Scheme { .. } | Act::Port { .. }));
+    let substitutions = take(&mut rules, |act| matches!(act, Act::Substitute { .. }));
+    let origins = sort_origins(origins, is_weaker, refused);
+    if let Some(substitution) = substitutions.first() {
+        refuse_beside(substitution, &mut rules, refused);
+    }
+    let guards_have_paths = guarded.iter().any(|(_, path)| !path.is_all());
+    let sorted = order::sort(rules, guards_have_paths, is_weaker);
+    let why = |(rule, with)| (rule, why_unordered(rule, with));
+    refused.extend(sorted.refused.into_iter().map(why));
+    SiteRules::new(origins, sorted.groups, substitutions, guarded)
+}
+
+/// Takes those of the `rules` out that may not stand beside a `substitution`: what they write might
+/// be replaced again.
+fn refuse_beside(
+    substitution: &Compiled,
+    rules: &mut Vec<Compiled>,
+    refused: &mut Vec<(u32, String)>,
+) {
+    for rule in rules.extract_if(.., |rule| !rule.act.shrinks()) {
+        let text = format!(
+            "may not stand beside a substitution (rule {}), unless what it writes is smaller than \
+             what it replaces",
+            substitution.rule + 1
+        );
+        refused.push((rule.rule, text));
+    }
+}
+
+/// Why `rule` has no place in an order of the site's rules, because of the rule `with`, which may
+/// be the same.
+fn why_unordered(rule: u32, with: u32) -> String {
+    if rule == with {
+        return "what it writes could be rewritten by it again; one of them must be narrower"
+            .to_string();
+    }
+    format!(
+        "it cannot be proved that it and rule {} do not undo each other's work; make one of them \
+         narrower, or leave one out",
+        with + 1
+    )
 }
 
 /// How many rules there may be.
@@ -138,7 +171,7 @@ fn over_limits(
         let above = names_above(name).skip(1);
         let inherited: usize = above.filter_map(|name| counts.get(name)).sum();
         if inherited > limits.site {
-            // That is told of a domain above it, and then all is seen anew.
+            // That is reported for a domain above it, and then all is seen anew.
             continue;
         }
         let count = inherited + counts.get(&name[..]).copied().unwrap_or(0);
