@@ -7,6 +7,7 @@
 mod choice;
 mod comparison;
 mod config;
+mod digest_text;
 mod draft;
 mod dust;
 mod fused;

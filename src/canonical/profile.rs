@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::digest_text::{optional, quoted, quoted_list, quoted_map};
 use super::dust::DustRules;
 use super::names::{DefaultParams, IndexNames, KeepParams, ParamNames, SessionNames};
 use super::rules::{RuleId, RuleSet};
@@ -47,6 +48,17 @@ pub enum Slash {
     Remove,
 }
 
+impl Slash {
+    /// As digests know it.
+    fn describe(self) -> &'static str {
+        match self {
+            Slash::Keep => "Keep",
+            Slash::Add => "Add",
+            Slash::Remove => "Remove",
+        }
+    }
+}
+
 /// What to do with the host label `www`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -55,6 +67,16 @@ pub enum Www {
     Remove,
     /// Add it to hosts that are a registrable domain.
     Add,
+}
+
+impl Www {
+    /// As digests know it.
+    fn describe(self) -> &'static str {
+        match self {
+            Www::Remove => "Remove",
+            Www::Add => "Add",
+        }
+    }
 }
 
 /// Which scheme stands for both `http` and `https`; `ws` and `wss` go with them.
@@ -179,7 +201,7 @@ impl Profile {
     /// parameters.
     ///
     /// Shape: 16 hexadecimal digits, the same on every machine. Not a secret and no proof against
-    /// tampering: it tells one configuration from another.
+    /// tampering: it distinguishes one configuration from another.
     pub fn digest(&self) -> String {
         use std::hash::Hasher as _;
         let mut hasher = siphasher::sip::SipHasher13::new_with_keys(0, u64::from(self.version));
@@ -194,8 +216,9 @@ impl Profile {
         }
         let options = &self.options;
         let mut text = format!(
-            "parse default-scheme={:?} registered-names={}\n",
-            options.default_scheme, options.registered_names
+            "parse default-scheme={} registered-names={}\n",
+            optional(options.default_scheme.as_deref().map(quoted)),
+            options.registered_names
         );
         for rule in self.rules.iter() {
             let parameters = match rule {
@@ -203,26 +226,33 @@ impl Profile {
                     format!("drop-trailing-dot={}", options.trailing_dot == TrailingDot::Drop)
                 }
                 RuleId::Encoding => format!(
-                    "form-spelling={} empty-values={} latin1={:?}",
-                    options.form_spelling, options.empty_values, options.latin1_hosts
+                    "form-spelling={} empty-values={} latin1={}",
+                    options.form_spelling,
+                    options.empty_values,
+                    quoted_list(&options.latin1_hosts)
                 ),
                 RuleId::Fragment => format!("keep-routes={}", options.keep_routes),
-                RuleId::IpHost => format!("{:?}", options.hosts),
-                RuleId::Www => format!("{:?}", options.www),
+                RuleId::IpHost => quoted_map(&*options.hosts),
+                RuleId::Www => options.www.describe().to_string(),
                 RuleId::Scheme => format!("http={}", options.scheme == WebScheme::Http),
                 RuleId::SessionIds => options.sessions.describe(),
                 RuleId::Params => {
-                    format!("{} {:?}", options.drop_params.describe(), options.keep_params)
+                    format!("{} {}", options.drop_params.describe(), options.keep_params.describe())
                 }
-                RuleId::DefaultParams => format!("{:?}", options.default_params),
+                RuleId::DefaultParams => options.default_params.describe(),
                 // Without that rule a slash behind the name makes another path of it.
                 RuleId::DirectoryIndex if !self.rules.contains(RuleId::TrailingSlash) => {
                     format!("{} slash=keep", options.index_names.describe())
                 }
                 RuleId::DirectoryIndex => options.index_names.describe().to_string(),
-                RuleId::TrailingSlash => format!("{:?}", options.slash),
+                RuleId::TrailingSlash => options.slash.describe().to_string(),
                 RuleId::Dust => options.dust.describe().to_string(),
-                _ => String::new(),
+                RuleId::DefaultPort
+                | RuleId::Escapes
+                | RuleId::DotSegments
+                | RuleId::DuplicateSlashes
+                | RuleId::QueryOrder
+                | RuleId::EmptyQuery => String::new(),
             };
             text.push_str(&format!("{} {parameters}\n", rule.name()));
         }
@@ -232,7 +262,12 @@ impl Profile {
 
 #[cfg(test)]
 mod tests {
+    use super::super::names::{Listed, Scope};
     use super::*;
+
+    fn scope(host: &str, path: &str) -> Scope {
+        Scope { host: host.into(), path: path.into() }
+    }
 
     #[test]
     fn names_and_versions() {
@@ -247,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_tell_configurations_apart() {
+    fn digests_distinguish_configurations() {
         let digests: Vec<String> =
             PROFILES.iter().map(|name| Profile::named(name).unwrap().digest()).collect();
         for (at, digest) in digests.iter().enumerate() {
@@ -271,6 +306,130 @@ mod tests {
             "65fb703f49699035",
         ];
         assert_eq!(digests, expected);
+    }
+
+    // Every option on its own, so that none can be forgotten, and with whatever has to be escaped.
+    #[test]
+    fn digests_of_options_stay() {
+        type Set = fn(&mut Options);
+        let changes: [(&str, Set, &str); 21] = [
+            ("no default scheme", |o| o.default_scheme = None, "1454de13cd090008"),
+            ("default scheme", |o| o.default_scheme = Some("https".into()), "b0d3db68640718ea"),
+            ("registered names", |o| o.registered_names = false, "2408b1259220ed8d"),
+            ("trailing dot", |o| o.drop_trailing_dot = false, "5fe43f19a9f61a7b"),
+            ("form spelling", |o| o.form_spelling = false, "3cf2be96b84cb962"),
+            ("empty values", |o| o.empty_values = false, "a772ec986fce1e93"),
+            (
+                "Latin-1",
+                |o| o.latin1_hosts = vec!["a.test".into(), "b.test".into()],
+                "14614078a54cf85f",
+            ),
+            ("routes", |o| o.keep_routes = false, "5464aca342d9cade"),
+            (
+                "hosts",
+                |o| {
+                    let hosts = [("192.0.2.1", "b.test"), ("[2001:db8::1]", "a.test")];
+                    let hosts = hosts.map(|(from, to)| (from.to_string(), to.to_string()));
+                    o.hosts = Arc::new(BTreeMap::from(hosts));
+                },
+                "420a0da33b069c00",
+            ),
+            ("www", |o| o.www = Www::Add, "98d631b5dfd931b6"),
+            ("scheme", |o| o.scheme_to_http = false, "b96245b44d6051da"),
+            ("sessions", |o| o.sessions = Arc::default(), "24b508514fd4bac6"),
+            ("no names", |o| o.drop_params = Arc::default(), "e8f7dd4d363fa721"),
+            (
+                "names",
+                |o| {
+                    let mut names = ParamNames::default();
+                    names.add("utm_*");
+                    names.add_on("b.test", &Listed::Name("a*".into()));
+                    names.add_on("B\"\\.test", &Listed::Start("C".into()));
+                    o.drop_params = Arc::new(names);
+                },
+                "6665d9276db40daf",
+            ),
+            (
+                "expected",
+                |o| {
+                    let mut keep = KeepParams::default();
+                    keep.add(scope("b.test", "/x"), vec!["id".into(), "page".into()]);
+                    keep.add(scope("", ""), Vec::new());
+                    o.keep_params = Arc::new(keep);
+                },
+                "9c132d1d9d2246b4",
+            ),
+            (
+                "escaped",
+                |o| {
+                    let text = "'\"\\\t\r\n\0\u{1}\u{7f}\u{e9}\u{301}\u{200b}\u{1f600}{}";
+                    let mut keep = KeepParams::default();
+                    keep.add(scope("b.test", text), vec![text.into()]);
+                    o.keep_params = Arc::new(keep);
+                },
+                "8237c6f013805cc0",
+            ),
+            (
+                "defaults",
+                |o| {
+                    let mut defaults = DefaultParams::default();
+                    defaults.add(scope("b.test", "/x"), "page".into(), "1".into());
+                    defaults.add(scope("", ""), "sort".into(), "".into());
+                    o.default_params = Arc::new(defaults);
+                },
+                "51c2055e1933a749",
+            ),
+            (
+                "index",
+                |o| o.index_names = Arc::new(IndexNames::new(&["Home.HTM".into()])),
+                "9543382b659a0dfc",
+            ),
+            ("nothing", |_| {}, "cb7a2f4a4b5a8e89"),
+            ("slash added", |o| o.slash = Slash::Add, "399c34ac27c87542"),
+            (
+                "rules of sites",
+                |o| {
+                    let text = "[[rule]]\nsite = 'a.test'\nkind = 'drop-param'\nparam = 'x'\n";
+                    o.dust = Arc::new(DustRules::parse(text).unwrap());
+                },
+                "54578e1a834160d4",
+            ),
+        ];
+        let all = Profile::only(RuleId::ALL.into_iter().collect());
+        for (what, set, expected) in changes {
+            let mut profile = all.clone();
+            set(&mut profile.options);
+            assert_eq!(profile.digest(), expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn digests_without_a_rule_stay() {
+        let without = |rule| {
+            let rules = RuleId::ALL.into_iter().filter(|one| *one != rule);
+            Profile::only(rules.collect()).digest()
+        };
+        let expected = [
+            "c8aef9bda53157ea",
+            "7c80886096464543",
+            "0c827eb8f288b317",
+            "7a89e13fac234a15",
+            "d8c2c5d1229384fe",
+            "82df2f3037e977c5",
+            "054e84ce905298c7",
+            "6971cc6aab7561d3",
+            "d40de49839f87047",
+            "596a4d30c89b7e7e",
+            "f6009883694d19b0",
+            "54849ae8405ed7a9",
+            "28a8a0069b2ab34e",
+            "c13a9c49794b32f4",
+            "0c419534553d2bc6",
+            "56e67f381a51f928",
+            "aae2747da93575b0",
+            "e181d386be8f863f",
+        ];
+        assert_eq!(RuleId::ALL.map(without), expected);
     }
 
     #[test]

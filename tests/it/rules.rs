@@ -146,7 +146,7 @@ fn settings_match_in_latin1_and_beside_it() {
     let plain = "[[keep-params]]\nnames = ['a']\npath = '/b'";
     let profile = Settings::parse(&format!("{latin1}{plain}")).unwrap().build().unwrap();
     let keep = format!("{:?}", profile.options.keep_params);
-    assert_eq!(keep.matches("Scope").count(), 1, "{keep}");
+    assert_eq!(keep.matches("Scope {").count(), 1, "{keep}");
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Entries of the user's about parameters, looked up by the hosts and paths that they are for.
 
 use std::collections::HashMap;
-use std::fmt;
 
 use super::table::has_semicolon;
+use crate::canonical::digest_text::{list, quoted, quoted_list};
 
 /// Where an entry of the user's applies: everywhere, on a host and below, under a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,6 +12,13 @@ pub struct Scope {
     pub host: String,
     /// This path and everything below it; empty: every path.
     pub path: String,
+}
+
+impl Scope {
+    /// As digests know it.
+    fn describe(&self) -> String {
+        format!("Scope {{ host: {}, path: {} }}", quoted(&self.host), quoted(&self.path))
+    }
 }
 
 /// Expected parameters: where an entry's scope holds, everything else goes.
@@ -26,6 +33,14 @@ impl KeepParams {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.0.entries.is_empty()
+    }
+
+    /// The entries in the order in which they were added, as digests know them.
+    pub(crate) fn describe(&self) -> String {
+        let entries = self.0.entries.iter();
+        let entries =
+            entries.map(|(scope, names)| format!("({}, {})", scope.describe(), quoted_list(names)));
+        format!("KeepParams({})", list(entries))
     }
 
     /// Returns the expected parameters of URLs with this host and path.
@@ -65,6 +80,14 @@ impl DefaultParams {
         self.0.entries.is_empty()
     }
 
+    /// The entries in the order in which they were added, as digests know them.
+    pub(crate) fn describe(&self) -> String {
+        let entries = self.0.entries.iter().map(|(scope, name, value)| {
+            format!("({}, {}, {})", scope.describe(), quoted(name), quoted(value))
+        });
+        format!("DefaultParams({})", list(entries))
+    }
+
     /// Returns the default values of parameters of URLs with this host and path.
     pub(crate) fn at(&self, host: &[u8], path: &[u8]) -> DefaultsHere<'_> {
         DefaultsHere(self.0.holding(host, path))
@@ -90,7 +113,7 @@ impl DefaultsHere<'_> {
 }
 
 /// Entries, each with its scope. There may be one for each of many sites, so they are looked up.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Scoped<T> {
     /// The entries, in the order in which they were added.
     entries: Vec<T>,
@@ -111,13 +134,6 @@ struct OfHost {
 impl<T> Default for Scoped<T> {
     fn default() -> Self {
         Scoped { entries: vec![], hosts: HashMap::default(), host_bytes_max: 0 }
-    }
-}
-
-// As the digests of profiles know them.
-impl<T: fmt::Debug> fmt::Debug for Scoped<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.entries.fmt(f)
     }
 }
 
@@ -229,8 +245,8 @@ mod tests {
         defaults.add(scope("", ""), "a".into(), "1".into());
         let in_b = "Scope { host: \"b.test\", path: \"/x\" }, [\"id\"]";
         let in_a = "Scope { host: \"a.test\", path: \"\" }, []";
-        assert_eq!(format!("{keep:?}"), format!("KeepParams([({in_b}), ({in_a})])"));
+        assert_eq!(keep.describe(), format!("KeepParams([({in_b}), ({in_a})])"));
         let everywhere = "Scope { host: \"\", path: \"\" }, \"a\", \"1\"";
-        assert_eq!(format!("{defaults:?}"), format!("DefaultParams([({everywhere})])"));
+        assert_eq!(defaults.describe(), format!("DefaultParams([({everywhere})])"));
     }
 }

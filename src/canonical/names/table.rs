@@ -6,6 +6,7 @@ use super::outlines::{outline, outline_of, start, starts_of};
 use super::{Listed, is_under};
 use crate::bytes::bits::{few_bits, folded};
 use crate::bytes::first_word;
+use crate::canonical::digest_text::{optional, quoted, quoted_list};
 
 /// What the characters of a value must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -66,6 +67,17 @@ impl Shape {
             Shape::Token => TOKEN,
         }
     }
+
+    /// As digests know it.
+    fn describe(self) -> String {
+        let name = match self {
+            Shape::Digits => "Digits",
+            Shape::Hex => "Hex",
+            Shape::Alnum => "Alnum",
+            Shape::Token => "Token",
+        };
+        name.to_string()
+    }
 }
 
 /// Conditions on a parameter: a generic name counts only where one of them says so.
@@ -85,6 +97,19 @@ impl Condition {
     /// The least length of a value for which it may hold.
     pub(super) fn length_min(&self) -> usize {
         self.length.map_or(0, |(least, _)| least)
+    }
+
+    /// As digests know it.
+    fn describe(&self) -> String {
+        let length = self.length.map(|(least, most)| format!("({least}, {most})"));
+        format!(
+            "Condition {{ hosts: {}, shape: {}, length: {}, prefix: {}, mixed: {} }}",
+            quoted_list(self.hosts.names()),
+            optional(self.shape.map(Shape::describe)),
+            optional(length),
+            optional(self.prefix.as_deref().map(quoted)),
+            self.mixed
+        )
     }
 
     #[inline(always)]
@@ -112,7 +137,7 @@ impl Condition {
 }
 
 /// Some hosts and their subdomains, or all there are.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Hosts {
     names: Vec<String>,
     /// The shortest length of a name, and a bit for what each ends in (see [`Hosts::end_of`]).
@@ -156,13 +181,6 @@ impl Hosts {
     #[inline(never)]
     fn include(&self, host: &[u8]) -> bool {
         self.names.iter().any(|name| is_under(host, name.as_bytes()))
-    }
-}
-
-// As the digests of profiles know them.
-impl std::fmt::Debug for Hosts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.names.fmt(f)
     }
 }
 
@@ -287,7 +305,7 @@ impl Table {
 
     /// Adds a name, or all names with this start.
     pub(super) fn add_listed(&mut self, listed: &Listed, condition: Condition) {
-        self.text.push_str(&format!("{} {condition:?};", listed.describe()));
+        self.text.push_str(&format!("{} {};", listed.describe(), condition.describe()));
         let conditions = std::slice::from_ref(&condition);
         match listed {
             Listed::Start(start) => {
