@@ -1,7 +1,31 @@
 //! What every byte means in a host, a path and a query, and which bytes are marked.
 
 use crate::bytes::marks::Marker;
-use crate::canonical::rules::{encoding, escapes};
+use crate::canonical::profile::Profile;
+use crate::canonical::rules::{RuleId, encoding, escapes};
+
+/// How characters are spelled, with an escape or without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Escaping {
+    /// What the standard wants escaped is; escapes stay as they are.
+    Kept,
+    /// What the standard wants escaped is; escapes of what needs none go.
+    Plain,
+    /// One spelling for what parsers of forms and paths read alike.
+    Form,
+}
+
+impl Escaping {
+    /// How `profile` spells characters; `None` if the fast lane cannot.
+    pub(super) fn of(profile: &Profile) -> Option<Escaping> {
+        match (profile.rules.contains(RuleId::Escapes), profile.options.form_spelling) {
+            (true, true) => Some(Escaping::Form),
+            (true, false) => Some(Escaping::Plain),
+            (false, false) => Some(Escaping::Kept),
+            (false, true) => None,
+        }
+    }
+}
 
 /// A class for every byte.
 pub(super) type Table = [Class; 256];
@@ -98,6 +122,7 @@ pub(super) enum Class {
     Refuse,
 }
 
+/// The classes in hosts.
 pub(super) fn host_table() -> Table {
     table(|byte| match byte {
         b'a'..=b'z' | b'0'..=b'9' | b'_' => Class::Plain,
@@ -109,26 +134,30 @@ pub(super) fn host_table() -> Table {
     })
 }
 
-pub(super) fn path_table(form: bool, sessions: bool) -> Table {
+/// The classes in paths. With `drops_sessions`, what may start a session id has one of its own.
+pub(super) fn path_table(escaping: Escaping, drops_sessions: bool) -> Table {
+    let form = escaping == Escaping::Form;
     table(|byte| match byte {
         b'/' => Class::Slash,
         b'%' => Class::Percent,
         b'?' | b'#' => Class::End,
         b' ' => Class::Space,
         b'\\' | 0x7f | 0..b' ' => Class::Refuse,
-        b';' if sessions => Class::Semicolon,
-        b'(' if sessions => Class::Parenthesis,
+        b';' if drops_sessions => Class::Semicolon,
+        b'(' if drops_sessions => Class::Parenthesis,
         b'"' | b'<' | b'>' | b'^' | b'`' | b'{' | b'}' | 0x80.. => Class::Escape,
         byte if form && encoding::is_unwise(byte) => Class::Escape,
         _ => Class::Plain,
     })
 }
 
-pub(super) fn query_table(form: bool, keeps_escapes: bool) -> Table {
+/// The classes in queries.
+pub(super) fn query_table(escaping: Escaping) -> Table {
+    let form = escaping == Escaping::Form;
     table(|byte| match byte {
         b'&' => Class::Ampersand,
         b'=' => Class::Equals,
-        b'%' if keeps_escapes => Class::Plain,
+        b'%' if escaping == Escaping::Kept => Class::Plain,
         b'%' => Class::Percent,
         b'#' => Class::End,
         b'?' if !form => Class::Question,
@@ -142,14 +171,19 @@ pub(super) fn query_table(form: bool, keeps_escapes: bool) -> Table {
     })
 }
 
-pub(super) fn raw_in_path(form: bool) -> [bool; 256] {
+/// The bytes that are spelled without an escape in a path, whichever way they came.
+pub(super) fn raw_in_path(escaping: Escaping) -> [bool; 256] {
+    let form = escaping == Escaping::Form;
     std::array::from_fn(|byte| {
         let byte = byte as u8;
         escapes::is_unreserved(byte) || form && encoding::is_mark(byte)
     })
 }
 
-pub(super) fn raw_in_query(form: bool) -> [bool; 256] {
+/// The bytes that are spelled without an escape in a query, whichever way they came. In a value,
+/// `=` may be raw, too.
+pub(super) fn raw_in_query(escaping: Escaping) -> [bool; 256] {
+    let form = escaping == Escaping::Form;
     std::array::from_fn(|byte| {
         let byte = byte as u8;
         if form { encoding::is_raw_in_form(byte) } else { escapes::is_unreserved(byte) }

@@ -1,11 +1,23 @@
 //! HOT: once per URL. The head of a URL: scheme, host and port.
 
-use super::classes::set;
-use super::hosts::Names;
+use super::MarkedUrl;
+use super::classes::{Table, host_table, set};
+use super::hosts::KnownHosts;
 use super::suffixes::may_be_suffix;
-use super::{Fused, MarkedUrl};
 use crate::bytes::push_lower;
+use crate::canonical::profile::Profile;
+use crate::canonical::rules::RuleId;
 use crate::canonical::rules::www::without_www;
+
+/// What a profile asks for in heads.
+#[derive(Debug)]
+pub(super) struct HeadRules {
+    /// The bytes of hosts.
+    pub(super) classes: Table,
+    maps_addresses: bool,
+    drop_www: bool,
+    https_to_http: bool,
+}
 
 /// A URL's head, read.
 #[derive(Clone, Copy)]
@@ -26,7 +38,18 @@ pub(super) struct Head<'a> {
     has_port: bool,
 }
 
-impl Fused {
+impl HeadRules {
+    /// What `profile` asks for, which the fast lane can do.
+    pub(super) fn of(profile: &Profile) -> HeadRules {
+        let on = |rule| profile.rules.contains(rule);
+        HeadRules {
+            classes: host_table(),
+            maps_addresses: on(RuleId::IpHost) && !profile.options.hosts.is_empty(),
+            drop_www: on(RuleId::Www),
+            https_to_http: on(RuleId::Scheme),
+        }
+    }
+
     /// The head, if it is one that most URLs have: a short name, and a slash. Unless
     /// `WELL`, letters may be in upper case, and there may be the scheme's own port: rarer,
     /// and so compiled apart.
@@ -76,7 +99,7 @@ impl Fused {
     pub(super) fn any_head<'a>(
         &self,
         url: &MarkedUrl<'a>,
-        names: &'a mut Names,
+        names: &'a mut KnownHosts,
     ) -> Option<Head<'a>> {
         let MarkedUrl { given, marks, .. } = *url;
         let (https, host_start, is_lower) = scheme::<false>(given)?;
@@ -98,7 +121,7 @@ impl Fused {
         let has_upper = look.has_upper && !look.is_odd;
         let mut name = host;
         if look.is_odd {
-            name = names.canonical(host, &self.host)?;
+            name = names.canonical(host, &self.classes)?;
         } else if look.has_odd_dots {
             // A dot at either end or beside another: the twin's work.
             return None;
@@ -179,7 +202,7 @@ fn has_www(host: &[u8]) -> bool {
     host.first_chunk::<{ WWW.len() }>().is_some_and(|label| label.eq_ignore_ascii_case(WWW))
 }
 
-/// What a look at the bytes of a host tells.
+/// What a look at the bytes of a host shows.
 struct Look {
     /// Are there letters in upper case?
     has_upper: bool,

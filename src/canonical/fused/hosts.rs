@@ -13,12 +13,12 @@ const HOSTS_MAX: usize = 4096;
 
 /// Internationalized hosts, as they were spelled, and their canonical forms.
 #[derive(Debug, Default)]
-pub(super) struct Names(HashMap<Box<[u8]>, Option<Name>, ahash::RandomState>);
+pub(super) struct KnownHosts(HashMap<Box<[u8]>, Option<Name>, ahash::RandomState>);
 
 /// A host in its canonical form.
 type Name = Box<[u8]>;
 
-impl Names {
+impl KnownHosts {
     /// The canonical form of `host`, which holds a byte from 0x80 on or an encoded label; `None`
     /// for one that is not simply a name.
     pub(super) fn canonical(&mut self, host: &[u8], classes: &[Class; 256]) -> Option<&[u8]> {

@@ -29,6 +29,7 @@
 //! control characters, …): then the reference lane answers. It never differs from it.
 
 mod classes;
+mod fragment;
 mod head;
 mod hosts;
 mod order;
@@ -41,21 +42,18 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::dust::{DustRules, Target};
-use super::names::{IndexNames, SessionNames, Unwanted};
-use super::profile::{Profile, Slash, WebScheme, Www};
+use super::profile::{Profile, WebScheme, Www};
 use super::rules::RuleId;
-use super::rules::escapes::is_unreserved;
 use crate::bytes::ahead::Ahead;
 use crate::bytes::marks::{Marker, Marks, Rows, ends_amid_escape};
 use crate::bytes::push_up_to;
 use crate::limits::URL_BYTES_MAX;
-use classes::{
-    SETS, Table, host_table, marker, path_table, query_table, raw_in_path, raw_in_query, set,
-};
-use head::Head;
-use hosts::Names;
-use path::{Path, canonical_escape};
-use query::{Pieces, Query};
+use classes::{Escaping, SETS, marker, set};
+use fragment::FragmentRules;
+use head::{Head, HeadRules};
+use hosts::KnownHosts;
+use path::{Path, PathRules};
+use query::{Pieces, Query, QueryRules};
 
 /// Most rounds of a site's rules and those of the profile; then the reference lane counts steps.
 const ROUNDS: usize = 4;
@@ -97,7 +95,7 @@ impl Scratch {
 /// What is kept from URL to URL, except their marks.
 #[derive(Debug, Default)]
 struct Kept {
-    names: Names,
+    names: KnownHosts,
     query: Pieces,
     /// Are there rules for the site of the URL? Only with rules of sites.
     has_rules: bool,
@@ -128,39 +126,14 @@ impl Start<'_> {
     }
 }
 
-/// A profile in the form that the loops need.
+/// A profile in the form that the loops need, apart for each part of a URL.
 #[derive(Debug)]
 pub(super) struct Fused {
     marker: Marker<SETS, true>,
-    host: Table,
-    path: Table,
-    query: Table,
-    /// The bytes that are spelled without an escape in a path, whichever way they came.
-    raw_in_path: [bool; 256],
-    /// The bytes that are spelled without an escape in a query, whichever way they came. In a
-    /// value, `=` is raw, too.
-    raw_in_query: [bool; 256],
-    form: bool,
-    /// Do escapes stay as they are?
-    keeps_escapes: bool,
-    empty_values: bool,
-    drop_fragment: bool,
-    keep_routes: bool,
-    maps_addresses: bool,
-    drop_www: bool,
-    https_to_http: bool,
-    one_slash: bool,
-    sessions: Option<Arc<SessionNames>>,
-    /// The parameters that go.
-    unwanted: Unwanted,
-    sort: bool,
-    /// Does anything depend on the parameters of a query?
-    takes_queries_apart: bool,
-    drop_empty_query: bool,
-    index_names: Option<Arc<IndexNames>>,
-    slash: Slash,
-    /// Does anything depend on how a path ends?
-    settles_ends: bool,
+    head: HeadRules,
+    path: PathRules,
+    query: QueryRules,
+    fragment: FragmentRules,
     dust: Option<Arc<DustRules>>,
 }
 
@@ -176,9 +149,8 @@ impl Fused {
             RuleId::Encoding,
             RuleId::TrailingSlash,
         ];
-        let keeps_escapes = !on(RuleId::Escapes);
+        let escaping = Escaping::of(profile)?;
         let asks_for_more = !options.latin1_hosts.is_empty()
-            || keeps_escapes && options.form_spelling
             || on(RuleId::Www) && options.www == Www::Add
             || on(RuleId::Scheme) && options.scheme != WebScheme::Http
             || on(RuleId::Params) && !options.keep_params.is_empty()
@@ -186,45 +158,19 @@ impl Fused {
         if !profile.parses || !base.into_iter().all(on) || asks_for_more {
             return None;
         }
-        let sessions = on(RuleId::SessionIds).then(|| options.sessions.clone());
-        let params = on(RuleId::Params).then_some(&*options.drop_params);
-        let unwanted = Unwanted::new(params, sessions.as_deref());
-        let host = host_table();
-        let path = path_table(options.form_spelling, sessions.is_some());
-        let query = query_table(options.form_spelling, keeps_escapes);
-        let raw_in_path = raw_in_path(options.form_spelling);
-        let raw_in_query = raw_in_query(options.form_spelling);
+        let head = HeadRules::of(profile);
+        let path = PathRules::of(profile, escaping);
+        let query = QueryRules::of(profile, escaping);
         // A value may hold an `=` that is raw.
         let is_raw = |byte: u8| {
-            byte == b'=' || raw_in_path[usize::from(byte)] || raw_in_query[usize::from(byte)]
+            byte == b'=' || path.is_raw[usize::from(byte)] || query.is_raw[usize::from(byte)]
         };
         Some(Fused {
-            marker: marker(&host, &path, &query, is_raw, on(RuleId::DuplicateSlashes)),
-            host,
+            marker: marker(&head.classes, &path.classes, &query.classes, is_raw, path.one_slash),
+            head,
             path,
             query,
-            raw_in_path,
-            raw_in_query,
-            form: options.form_spelling,
-            keeps_escapes,
-            empty_values: options.empty_values,
-            drop_fragment: on(RuleId::Fragment),
-            keep_routes: options.keep_routes,
-            maps_addresses: on(RuleId::IpHost) && !options.hosts.is_empty(),
-            drop_www: on(RuleId::Www),
-            https_to_http: on(RuleId::Scheme),
-            one_slash: on(RuleId::DuplicateSlashes),
-            sessions,
-            unwanted,
-            sort: on(RuleId::QueryOrder),
-            takes_queries_apart: on(RuleId::QueryOrder)
-                || on(RuleId::Params)
-                || on(RuleId::SessionIds)
-                || options.form_spelling,
-            drop_empty_query: on(RuleId::EmptyQuery),
-            index_names: on(RuleId::DirectoryIndex).then(|| options.index_names.clone()),
-            slash: options.slash,
-            settles_ends: on(RuleId::DirectoryIndex) || options.slash != Slash::Keep,
+            fragment: FragmentRules::of(profile, escaping),
             dust: (on(RuleId::Dust) && !options.dust.is_empty()).then(|| options.dust.clone()),
         })
     }
@@ -356,15 +302,15 @@ impl Fused {
     fn canonicalize(&self, url: &MarkedUrl, kept: &mut Kept, out: &mut Vec<u8>) -> Answer {
         let Kept { names, query, has_rules, .. } = kept;
         // Bet: the head is one that most URLs have.
-        let head = self.plain_head::<true>(url).or_else(|| self.rare_head(url, names));
+        let head = self.head.plain_head::<true>(url).or_else(|| self.rare_head(url, names));
         head.and_then(|head| self.behind_head(url, head, query, has_rules, out))
             .unwrap_or(Answer::Refused)
     }
 
     /// The head of a URL that is not a usual one; `None` to refuse.
     #[inline(never)]
-    fn rare_head<'a>(&self, url: &MarkedUrl<'a>, names: &'a mut Names) -> Option<Head<'a>> {
-        self.plain_head::<false>(url).or_else(|| self.any_head(url, names))
+    fn rare_head<'a>(&self, url: &MarkedUrl<'a>, names: &'a mut KnownHosts) -> Option<Head<'a>> {
+        self.head.plain_head::<false>(url).or_else(|| self.head.any_head(url, names))
     }
 
     /// The canonical form of `url`, whose `head` is known; `None` to refuse.
@@ -386,7 +332,7 @@ impl Fused {
         while given.get(path_end) == Some(&b'&') {
             path_end = url.marks.next(set::CUT, path_end + 1);
         }
-        let path = self.judge_path(url, head.rest, path_end);
+        let path = self.path.judge_path(url, head.rest, path_end);
         // Bet: most URLs of a list are canonical already (share per corpus: data/README.md), but
         // for their head and how the path ends, if at all, and most have no query or one parameter.
         if let Some(end) = path.canonical_end(path_end)
@@ -419,10 +365,10 @@ impl Fused {
         let given = url.given;
         match given.get(path_end) {
             None => Some(path_end),
-            Some(b'?') => self.plain_query_end(url, path_end, host),
+            Some(b'?') => self.query.plain_query_end(url, path_end, host),
             Some(_) => {
-                let goes = self.drop_fragment
-                    && self.keeps_fragment(&given[path_end + 1..]) == Some(false);
+                let goes = self.fragment.drop
+                    && self.fragment.keeps(&given[path_end + 1..]) == Some(false);
                 goes.then_some(path_end)
             }
         }
@@ -441,11 +387,11 @@ impl Fused {
         let given = url.given;
         let path_end = start.path_end;
         let query = match given.get(path_end) {
-            Some(b'?') => self.read_query(url, path_end, start.head.name, pieces)?,
+            Some(b'?') => self.query.read_query(url, path_end, start.head.name, pieces)?,
             _ => Query::none(path_end),
         };
         let fragment = &given[query.end..];
-        let keeps_fragment = !fragment.is_empty() && self.keeps_fragment(&fragment[1..])?;
+        let keeps_fragment = !fragment.is_empty() && self.fragment.keeps(&fragment[1..])?;
         let end = if keeps_fragment { given.len() } else { query.end };
         // Bet: many URLs that are not canonical are so but for their fragment, or for parameters
         // that go.
@@ -475,7 +421,7 @@ impl Fused {
         let MarkedUrl { given, text, .. } = *url;
         out.clear();
         out.reserve(given.len() + 1);
-        let from = self.write_head(head, text, out);
+        let from = self.head.write_head(head, text, out);
         push_up_to::<USUAL>(out, text, from, cut);
         if !query.is_empty() {
             push_up_to::<USUAL>(out, text, query.start, query.end);
@@ -513,32 +459,15 @@ impl Fused {
         out.clear();
         // Every byte may become an escape; one slash may be added.
         out.reserve(3 * given.len() + 1);
-        let from = self.write_head(head, text, out);
+        let from = self.head.write_head(head, text, out);
         match path.canonical_end(*path_end) {
             Some(end) => push_up_to::<USUAL>(out, text, from, end),
             None => {
                 push_up_to::<USUAL>(out, text, from, head.rest);
-                self.write_path(url, head.rest, *path_end, *path, out)?;
+                self.path.write_path(url, head.rest, *path_end, *path, out)?;
             }
         }
         Some(())
-    }
-
-    /// Does `fragment` stay, as it is? `None` to refuse: it would have to be rewritten.
-    fn keeps_fragment(&self, fragment: &[u8]) -> Option<bool> {
-        let is_route = self.keep_routes && matches!(fragment.first(), Some(b'!' | b'/'));
-        if self.drop_fragment && !is_route {
-            // A tab or line break before the first character would hide a route.
-            return fragment.first().is_none_or(|byte| *byte > b' ').then_some(false);
-        }
-        let is_plain = |(at, byte): (usize, &u8)| match byte {
-            b'%' if !self.keeps_escapes => {
-                canonical_escape(&fragment[at..]).is_some_and(|byte| !is_unreserved(byte))
-            }
-            b'"' | b'<' | b'>' | b'`' => false,
-            byte => (0x21..0x7f).contains(byte),
-        };
-        fragment.iter().enumerate().all(is_plain).then_some(true)
     }
 }
 

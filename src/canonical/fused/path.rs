@@ -1,14 +1,32 @@
 //! HOT: once per URL. Checks whether a path is canonical, and rewrites it if it is not.
 
-use super::classes::{Class, set};
-use super::{Fused, HEAD_BYTES_MIN, MarkedUrl, USUAL};
+use std::sync::Arc;
+
+use super::classes::{Class, Escaping, Table, path_table, raw_in_path, set};
+use super::{HEAD_BYTES_MIN, MarkedUrl, USUAL};
 use crate::bytes::marks::{BLOCK, NEAR, percents};
 use crate::bytes::{escape, hex, push_short, push_up_to};
 use crate::canonical::draft::push_escape;
-use crate::canonical::names::IndexNames;
-use crate::canonical::profile::Slash;
+use crate::canonical::names::{IndexNames, SessionNames};
+use crate::canonical::profile::{Profile, Slash};
 use crate::canonical::rules::directory_index::length_without_index;
-use crate::canonical::rules::{split_piece, trailing_slash};
+use crate::canonical::rules::{RuleId, split_piece, trailing_slash};
+
+/// What a profile asks for in paths.
+#[derive(Debug)]
+pub(super) struct PathRules {
+    pub(super) classes: Table,
+    /// The bytes that are spelled without an escape, whichever way they came.
+    pub(super) is_raw: [bool; 256],
+    escaping: Escaping,
+    /// Do runs of slashes become one?
+    pub(super) one_slash: bool,
+    sessions: Option<Arc<SessionNames>>,
+    index_names: Option<Arc<IndexNames>>,
+    slash: Slash,
+    /// Does anything depend on how a path ends?
+    settles_ends: bool,
+}
 
 /// What is known of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +60,24 @@ impl Path {
     }
 }
 
-impl Fused {
+impl PathRules {
+    /// What `profile`, which spells characters in this way, asks for.
+    pub(super) fn of(profile: &Profile, escaping: Escaping) -> PathRules {
+        let options = &profile.options;
+        let on = |rule| profile.rules.contains(rule);
+        let sessions = on(RuleId::SessionIds).then(|| options.sessions.clone());
+        PathRules {
+            classes: path_table(escaping, sessions.is_some()),
+            is_raw: raw_in_path(escaping),
+            escaping,
+            one_slash: on(RuleId::DuplicateSlashes),
+            sessions,
+            index_names: on(RuleId::DirectoryIndex).then(|| options.index_names.clone()),
+            slash: options.slash,
+            settles_ends: on(RuleId::DirectoryIndex) || options.slash != Slash::Keep,
+        }
+    }
+
     /// Is the path `given[start..end]` spelled canonically? Never says yes where it is not.
     #[inline(always)]
     pub(super) fn judge_path(&self, url: &MarkedUrl, start: usize, end: usize) -> Path {
@@ -91,14 +126,15 @@ impl Fused {
         let MarkedUrl { given, marks, .. } = *url;
         let mut at = marks.next_before(set::PATH_LOOK, start, end);
         let (mut has_escapes, mut has_parameters) = (false, false);
+        let keeps_escapes = self.escaping == Escaping::Kept;
         while at < end {
             match given[at] {
-                b'%' if self.keeps_escapes && !is_dot_escape(&given[at..]) => at += 1,
-                b'%' if self.keeps_escapes => return Some(Path::Odd),
+                b'%' if keeps_escapes && !is_dot_escape(&given[at..]) => at += 1,
+                b'%' if keeps_escapes => return Some(Path::Odd),
                 // Bet: escapes come in rows, and are all well or all odd.
                 b'%' if has_escapes => at = next_but_percents(url, at + 1, end),
                 b'%' => match canonical_escape(&given[at..]) {
-                    Some(byte) if !self.raw_in_path[usize::from(byte)] => at += 3,
+                    Some(byte) if !self.is_raw[usize::from(byte)] => at += 3,
                     _ => has_escapes = true,
                 },
                 b'.' if !is_dot_segment(&given[at..]) => at += 1,
@@ -164,7 +200,7 @@ impl Fused {
                 continue;
             }
             let Some(byte) = escaped(&given[at..end]) else { return false };
-            if !self.raw_in_path[usize::from(byte)] {
+            if !self.is_raw[usize::from(byte)] {
                 push_escape(out, byte);
             } else if matches!(byte, b'.' | b'(') {
                 return false;
@@ -268,7 +304,7 @@ impl Fused {
             at = look;
             // Bet: bytes that need a look come in rows.
             while at < end {
-                at += match self.path[usize::from(given[at])] {
+                at += match self.classes[usize::from(given[at])] {
                     Class::Escape => push_escapes(out, url, set::PATH_LOOK, at, end),
                     Class::Percent => self.spell_escape(&given[at..], out)?,
                     Class::Space => push_space(given, out).map(|()| 1)?,
@@ -318,31 +354,32 @@ impl Fused {
     /// Spells the escape that `text` starts with; returns how long it was.
     #[inline]
     fn spell_escape(&self, text: &[u8], out: &mut Vec<u8>) -> Option<usize> {
-        if self.keeps_escapes {
+        if self.escaping == Escaping::Kept {
             out.push(b'%');
             return (!is_dot_escape(text)).then_some(1);
         }
         if let Some(byte) = escaped(text) {
-            if self.raw_in_path[usize::from(byte)] {
+            if self.is_raw[usize::from(byte)] {
                 out.push(byte);
             } else {
                 push_escape(out, byte);
             }
             return Some(3);
         }
-        self.write_bare_percent(&text[1..], out)?;
+        push_bare_percent(self.escaping, &text[1..], out)?;
         Some(1)
     }
+}
 
-    /// Writes a percent sign that starts no escape; `rest` is what follows it.
-    pub(super) fn write_bare_percent(&self, rest: &[u8], out: &mut Vec<u8>) -> Option<()> {
-        let may_be_unicode = matches!(rest.first(), Some(b'u' | b'U'));
-        if !self.form || may_be_unicode || rest.iter().take(2).any(|byte| *byte <= b' ') {
-            return None;
-        }
-        push_escape(out, b'%');
-        Some(())
+/// Writes a percent sign that starts no escape; `rest` is what follows it. `None` to refuse.
+pub(super) fn push_bare_percent(escaping: Escaping, rest: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    let may_be_unicode = matches!(rest.first(), Some(b'u' | b'U'));
+    let is_form = escaping == Escaping::Form;
+    if !is_form || may_be_unicode || rest.iter().take(2).any(|byte| *byte <= b' ') {
+        return None;
     }
+    push_escape(out, b'%');
+    Some(())
 }
 
 /// The first position from `from` to `end` that needs a look in a path, or `end`. Percent signs are

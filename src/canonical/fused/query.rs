@@ -2,13 +2,34 @@
 
 use std::cmp::Ordering;
 
-use super::classes::{Class, set};
+use super::MarkedUrl;
+use super::classes::{Class, Escaping, Table, query_table, raw_in_query, set};
 use super::order::{FEW, is_unclear, number_of, numbered, sort};
-use super::path::{canonical_escape, push_escapes, push_space};
-use super::{Fused, MarkedUrl};
+use super::path::{canonical_escape, push_bare_percent, push_escapes, push_space};
 use crate::bytes::{first_word, hex, push_short};
 use crate::canonical::draft::push_escape;
-use crate::canonical::names::Suspects;
+use crate::canonical::names::{Suspects, Unwanted};
+use crate::canonical::profile::Profile;
+use crate::canonical::rules::RuleId;
+
+/// What a profile asks for in queries.
+#[derive(Debug)]
+pub(super) struct QueryRules {
+    pub(super) classes: Table,
+    /// The bytes that are spelled without an escape, whichever way they came. In a value, `=` may
+    /// be raw, too.
+    pub(super) is_raw: [bool; 256],
+    escaping: Escaping,
+    /// Is `?a=` spelled `?a`?
+    pub(super) drops_bare_equals: bool,
+    /// The parameters that go.
+    pub(super) unwanted: Unwanted,
+    pub(super) sort: bool,
+    /// Does anything depend on the parameters of a query?
+    pub(super) takes_apart: bool,
+    /// Does an empty query go with its `?`?
+    drop_empty: bool,
+}
 
 /// A piece of a query that stays, as positions in the URL or among the spelled pieces.
 #[derive(Clone, Copy, Debug)]
@@ -168,7 +189,7 @@ fn end_of_plain_query(url: &MarkedUrl, start: usize) -> Option<usize> {
 }
 
 /// Appends a query of the `pieces`, in order, where they are few and the first eight bytes of their
-/// names tell them apart. Says whether that was so.
+/// names are different. Says whether that was so.
 #[inline]
 fn write_in_order(given: &[u8], pieces: &[Piece], spelled: &[u8], out: &mut Vec<u8>) -> bool {
     if pieces.len() > FEW {
@@ -218,7 +239,36 @@ fn end_of_name(url: &MarkedUrl, start: usize, end: usize) -> usize {
     name_end
 }
 
-impl Fused {
+/// A part of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PiecePart {
+    Name,
+    Value,
+}
+
+impl QueryRules {
+    /// What `profile`, which spells characters in this way, asks for. The fast lane can do it.
+    pub(super) fn of(profile: &Profile, escaping: Escaping) -> QueryRules {
+        let options = &profile.options;
+        let on = |rule| profile.rules.contains(rule);
+        let params = on(RuleId::Params).then_some(&*options.drop_params);
+        let sessions = on(RuleId::SessionIds).then_some(&*options.sessions);
+        let is_form = escaping == Escaping::Form;
+        QueryRules {
+            classes: query_table(escaping),
+            is_raw: raw_in_query(escaping),
+            escaping,
+            drops_bare_equals: is_form && options.empty_values,
+            unwanted: Unwanted::new(params, sessions),
+            sort: on(RuleId::QueryOrder),
+            takes_apart: on(RuleId::QueryOrder)
+                || on(RuleId::Params)
+                || on(RuleId::SessionIds)
+                || is_form,
+            drop_empty: on(RuleId::EmptyQuery),
+        }
+    }
+
     /// Up to where a query of one parameter, whose path ends at `path_end`, stays: to the end of
     /// the URL if it is spelled canonically and nothing follows it, to that of the path if it goes.
     /// May be `None` where it is one of these.
@@ -237,7 +287,7 @@ impl Fused {
         {
             return None;
         }
-        if !self.takes_queries_apart {
+        if !self.takes_apart {
             return Some(end);
         }
         let name_end = end_of_name(url, start, end);
@@ -264,7 +314,7 @@ impl Fused {
     ) -> Option<Query> {
         let MarkedUrl { given, marks, .. } = *url;
         let Pieces { kept: pieces, spelled } = pieces;
-        if !self.takes_queries_apart
+        if !self.takes_apart
             && let Some(end) = end_of_plain_query(url, query_at + 1)
         {
             return Some(Query { end, is_canonical: true, form: Form::Pieces, is_sorted: true });
@@ -324,7 +374,7 @@ impl Fused {
         let form = match is_bare {
             false => Form::Pieces,
             // Dropping the last parameter drops the `?`; an empty query that was there is a rule's.
-            true if self.drop_empty_query || has_dropped && !has_empty => Form::Nothing,
+            true if self.drop_empty || has_dropped && !has_empty => Form::Nothing,
             true => Form::Bare,
         };
         let is_canonical = match form {
@@ -362,7 +412,7 @@ impl Fused {
     /// Where the piece from `start` to `end` ends without an `=` that nothing follows.
     #[inline(always)]
     fn without_equals(&self, start: usize, name_end: usize, end: usize) -> usize {
-        let drops = self.form && self.empty_values && start < name_end && name_end + 1 == end;
+        let drops = self.drops_bare_equals && start < name_end && name_end + 1 == end;
         end - usize::from(drops)
     }
 
@@ -381,8 +431,8 @@ impl Fused {
         let mut at = marks.next_before(set::QUERY_LOOK, start, end);
         while at < end {
             match canonical_escape(&given[at..]) {
-                Some(byte) if !self.is_raw_in_query(byte, given, at, &mut value) => at += 3,
-                None if self.query[usize::from(given[at])] == Class::Question => at += 1,
+                Some(byte) if !self.stays_raw(byte, given, at, &mut value) => at += 3,
+                None if self.classes[usize::from(given[at])] == Class::Question => at += 1,
                 _ => return false,
             }
             at = marks.next_before(set::QUERY_LOOK, at, end);
@@ -392,9 +442,9 @@ impl Fused {
 
     /// Is `byte`, whose escape is at `at`, spelled without one in a query, whichever way it came?
     #[inline]
-    fn is_raw_in_query(&self, byte: u8, given: &[u8], at: usize, value: &mut ReadValue) -> bool {
-        self.raw_in_query[usize::from(byte)]
-            || byte == b'=' && self.form && value.takes_equals(given, at)
+    fn stays_raw(&self, byte: u8, given: &[u8], at: usize, value: &mut ReadValue) -> bool {
+        self.is_raw[usize::from(byte)]
+            || byte == b'=' && self.escaping == Escaping::Form && value.takes_equals(given, at)
     }
 
     /// Spells the piece `given[start..end]` canonically, at the end of `spelled`. Returns where its
@@ -408,27 +458,30 @@ impl Fused {
         end: usize,
         spelled: &mut Vec<u8>,
     ) -> Option<usize> {
-        self.spell(url, start, name_end, false, spelled)?;
+        self.spell(url, start, name_end, PiecePart::Name, spelled)?;
         let spelled_name_end = spelled.len();
         if name_end < end {
             spelled.push(b'=');
-            self.spell(url, name_end + 1, end, true, spelled)?;
+            self.spell(url, name_end + 1, end, PiecePart::Value, spelled)?;
         }
         Some(spelled_name_end)
     }
 
-    /// Spells `given[at..end]`, a name or a value.
+    /// Spells `given[at..end]`, which is this part of a parameter.
     fn spell(
         &self,
         url: &MarkedUrl,
         mut at: usize,
         end: usize,
-        in_value: bool,
+        part: PiecePart,
         out: &mut Vec<u8>,
     ) -> Option<()> {
         let MarkedUrl { given, text, marks } = *url;
-        // The value begins with its `=`; a name has none.
-        let mut value = ReadValue::from(if in_value { at - 1 } else { end });
+        let mut value = ReadValue::from(match part {
+            PiecePart::Name => end,
+            // With its `=`.
+            PiecePart::Value => at - 1,
+        });
         loop {
             let look = marks.next_before(set::QUERY_LOOK, at, end);
             push_short(out, text, at, look);
@@ -438,7 +491,7 @@ impl Fused {
             }
             // Bet: bytes that need a look come in rows.
             while at < end {
-                match self.query[usize::from(given[at])] {
+                match self.classes[usize::from(given[at])] {
                     Class::Escape => {
                         at += push_escapes(out, url, set::QUERY_LOOK, at, end);
                         continue;
@@ -449,14 +502,14 @@ impl Fused {
                         if let [high, low, ..] = given[at + 1..]
                             && let Some(byte) = hex::pair(high, low)
                         {
-                            if self.is_raw_in_query(byte, given, at, &mut value) {
+                            if self.stays_raw(byte, given, at, &mut value) {
                                 out.push(byte);
                             } else {
                                 push_escape(out, byte);
                             }
                             at += 2;
                         } else {
-                            self.write_bare_percent(&given[at + 1..], out)?;
+                            push_bare_percent(self.escaping, &given[at + 1..], out)?;
                         }
                     }
                     Class::Question => out.push(b'?'),

@@ -8,6 +8,7 @@
 
 use super::classes::set;
 use super::order::{is_unclear, number_of, numbered, sort};
+use super::query::QueryRules;
 use super::{Answer, Fused, MarkedUrl, Start, USUAL};
 use crate::bytes::{first_bytes, push_up_to};
 use crate::canonical::names::Suspects;
@@ -127,7 +128,7 @@ impl Fused {
         start: &Start,
         out: &mut Vec<u8>,
     ) -> Option<Answer> {
-        if !self.takes_queries_apart {
+        if !self.query.takes_apart {
             return None;
         }
         let text = &url.text[start.path_end..];
@@ -139,12 +140,12 @@ impl Fused {
                 &space
             }
         };
-        let short = Short::at(url, start.path_end, window, self.form && self.empty_values)?;
+        let short = Short::at(url, start.path_end, window, self.query.drops_bare_equals)?;
         let fragment = url.given.get(start.path_end + 1 + short.length + 1..);
-        if fragment.is_some_and(|fragment| self.keeps_fragment(fragment) != Some(false)) {
+        if fragment.is_some_and(|fragment| self.fragment.keeps(fragment) != Some(false)) {
             return None;
         }
-        let order = self.put_in_order(&short, start.head.name)?;
+        let order = self.query.put_in_order(&short, start.head.name)?;
         if start.is_canonical() {
             if order.is_canonical {
                 return Some(Answer::Same(start.path_end + 1 + short.length));
@@ -161,9 +162,11 @@ impl Fused {
         short.write(&order, out);
         Some(Answer::Written)
     }
+}
 
-    /// Reads the pieces of a query, and tells which of them stay, and in which order. `None` if it
-    /// cannot: a name holds a `-`, or their first bytes do not tell them apart.
+impl QueryRules {
+    /// Reads the pieces of a query, and finds out which of them stay, and in which order. `None` if
+    /// it cannot: a name holds a `-`, or their first bytes are the same.
     #[inline(always)]
     fn put_in_order(&self, short: &Short, host: &[u8]) -> Option<Order> {
         let Short { window, mut ends, mut name_ends, .. } = *short;
@@ -227,8 +230,8 @@ impl Fused {
         (!unclear).then_some(order)
     }
 
-    /// Does a piece go? Told where in the window it starts, with what stands before it, and where
-    /// its name and it end.
+    /// Does a piece go? Its places in the window are where it starts, with what stands before it,
+    /// and where its name and it end.
     #[inline(always)]
     fn goes(&self, short: &Short, host: &[u8], [start, name_stop, stop]: [u8; 3]) -> bool {
         let [name_stop, stop] = [name_stop, stop].map(|place| usize::from(place).min(COPIED));
