@@ -2,7 +2,7 @@
 
 use super::random::Random;
 use super::short::Short;
-use super::site::{Kind, Site, Sites};
+use super::site::{Site, SiteKind, Sites};
 use super::token::Token;
 use super::vocabulary::{ENGLISH, PARAM_NAMES, SECTIONS};
 use crate::bytes::decimal::push_number;
@@ -125,13 +125,13 @@ impl Spelling<'_> {
         self.parts.path_start = self.text.len();
         self.push("/");
         match self.site.kind {
-            Kind::News => self.news(),
-            Kind::Shop => self.shop(),
-            Kind::Forum => self.forum(),
-            Kind::Wiki => self.wiki(),
-            Kind::Portal => self.portal(),
-            Kind::Script => self.script(),
-            Kind::Files => self.files(),
+            SiteKind::News => self.news(),
+            SiteKind::Shop => self.shop(),
+            SiteKind::Forum => self.forum(),
+            SiteKind::Wiki => self.wiki(),
+            SiteKind::Portal => self.portal(),
+            SiteKind::Script => self.script(),
+            SiteKind::Files => self.files(),
         }
         if self.parts.params == 0 {
             self.parts.path_end = self.text.len();

@@ -33,7 +33,7 @@ pub(super) struct Site {
     /// The host the other way, Unicode or punycode; empty if it is ASCII.
     pub(super) host_other: Short<48>,
     /// What the site is about, which shapes its paths.
-    pub(super) kind: Kind,
+    pub(super) kind: SiteKind,
     /// Which of the four path shapes of its kind the site has.
     pub(super) shape: usize,
     /// The words of its language, as it spells them; `None` is English.
@@ -63,7 +63,7 @@ static LANGUAGES: [Language; 4] = [
 
 /// What a site is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum SiteKind {
     /// Articles with dates.
     #[default]
     News,
@@ -82,23 +82,23 @@ pub(super) enum Kind {
 }
 
 /// Kinds of sites; a frequent one has several rows.
-const KINDS: [Kind; 16] = [
-    Kind::News,
-    Kind::News,
-    Kind::News,
-    Kind::News,
-    Kind::News,
-    Kind::Shop,
-    Kind::Shop,
-    Kind::Shop,
-    Kind::Forum,
-    Kind::Forum,
-    Kind::Wiki,
-    Kind::Wiki,
-    Kind::Portal,
-    Kind::Script,
-    Kind::Script,
-    Kind::Files,
+const KINDS: [SiteKind; 16] = [
+    SiteKind::News,
+    SiteKind::News,
+    SiteKind::News,
+    SiteKind::News,
+    SiteKind::News,
+    SiteKind::Shop,
+    SiteKind::Shop,
+    SiteKind::Shop,
+    SiteKind::Forum,
+    SiteKind::Forum,
+    SiteKind::Wiki,
+    SiteKind::Wiki,
+    SiteKind::Portal,
+    SiteKind::Script,
+    SiteKind::Script,
+    SiteKind::Files,
 ];
 
 impl Site {

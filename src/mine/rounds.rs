@@ -36,7 +36,7 @@ use crate::mine::acts::paths::PathAct;
 use crate::mine::acts::priors::{self, Natures};
 use crate::mine::proposed::conditions;
 use crate::mine::proposed::propose;
-use crate::mine::proposed::screen::{self, Screen, Seen, Slots};
+use crate::mine::proposed::screen::{self, Screen, SlotSample, Slots};
 use crate::mine::proposed::votes::{self, Votes};
 use crate::mine::seen::handlers::Handlers;
 use crate::mine::seen::loose_path::LoosePath;
@@ -151,7 +151,7 @@ impl Rounds<'_> {
         table: &Table,
         validation: &Validation<'_>,
         validated: &[Validated],
-    ) -> Vec<Seen> {
+    ) -> Vec<SlotSample> {
         let is_held = |one: &&Validated| one.is_held() && !one.prior.is_known();
         let held = validated.iter().filter(is_held);
         let names: BTreeSet<u32> = held.filter_map(|one| one.candidate.act.param()).collect();
@@ -183,7 +183,7 @@ impl Rounds<'_> {
         table: &Table,
         screen: &Screen,
         calibration: &mut Calibration,
-    ) -> (Vec<Validated>, Vec<Seen>) {
+    ) -> (Vec<Validated>, Vec<SlotSample>) {
         let (validated, samples) = self.validate_by_pairs(table, screen, calibration);
         if calibration.needs_confirmation || !table.signal.is_strong() {
             return (validated, samples);
@@ -198,7 +198,7 @@ impl Rounds<'_> {
         table: &Table,
         screen: &Screen,
         calibration: &mut Calibration,
-    ) -> (Vec<Validated>, Vec<Seen>) {
+    ) -> (Vec<Validated>, Vec<SlotSample>) {
         let handlers = self.handlers.of_path.as_slice();
         let candidates = self.proposed(table, screen, BAR);
         let initial = forms::forms(table, handlers, &candidates);
@@ -231,8 +231,8 @@ impl Rounds<'_> {
         screen: &Screen,
         calibration: &Calibration,
         validated: Vec<Validated>,
-        mut samples: Vec<Seen>,
-    ) -> (Vec<Validated>, Vec<Seen>) {
+        mut samples: Vec<SlotSample>,
+    ) -> (Vec<Validated>, Vec<SlotSample>) {
         let (held, failed): (Vec<Validated>, Vec<Validated>) =
             validated.into_iter().partition(Validated::is_held);
         let new = self.hidden_by_versions(table, screen, &failed);

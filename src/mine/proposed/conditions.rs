@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::propose::VOTES_MIN;
-use super::screen::{Screen, Seen, Slots};
+use super::screen::{Screen, SlotSample, Slots};
 use super::votes::Votes;
 use crate::mine::acts::candidates::Act;
 use crate::mine::acts::priors::Nature;
@@ -69,7 +69,7 @@ pub(crate) fn find(
     seen.sort_by_key(|one| (one.name, one.handler));
     let search = Search { table: slots.table, natures, handlers: slots.handlers, votes, screen };
     for group in seen.chunk_by(|a, b| (a.name, a.handler) == (b.name, b.handler)) {
-        let all: Vec<&Seen> = group.iter().collect();
+        let all: Vec<&SlotSample> = group.iter().collect();
         search.split(&mut splits, (group[0].name, group[0].handler), &all, DEPTH_MAX);
     }
     tell(&splits, slots.table, &seen, screen);
@@ -83,11 +83,11 @@ pub(crate) fn leave_out(
     natures: &[Nature],
     votes: &Votes,
     screen: &mut Screen,
-    samples: Vec<Seen>,
+    samples: Vec<SlotSample>,
 ) -> Option<Splits> {
     let table = slots.table;
     let mut splits = table.splits.clone();
-    let mut samples: Vec<(u32, Seen)> = samples
+    let mut samples: Vec<(u32, SlotSample)> = samples
         .into_iter()
         .map(|one| {
             let url = &table.urls[one.url as usize];
@@ -98,8 +98,8 @@ pub(crate) fn leave_out(
     let search = Search { table, natures, handlers: slots.handlers, votes, screen };
     let mut new = BTreeSet::new();
     for group in samples.chunk_by(|a, b| (a.0, a.1.name) == (b.0, b.1.name)) {
-        let (handler, Seen { name, handler: path, .. }) = group[0];
-        let all: Vec<&Seen> = group.iter().map(|(_, one)| one).collect();
+        let (handler, SlotSample { name, handler: path, .. }) = group[0];
+        let all: Vec<&SlotSample> = group.iter().map(|(_, one)| one).collect();
         let depth = splits.cell(handler).map_or(0, |cell| cell.when.len());
         let Some((division, failing)) =
             search.worst((name, handler), &all).filter(|_| depth < DEPTH_MAX)
@@ -148,7 +148,7 @@ pub(crate) fn local(table: &Table, handlers: &[u32], names: &BTreeSet<u32>) -> B
 }
 
 /// Puts what was seen under cells instead of what was seen under the handlers that are split.
-fn tell(splits: &Splits, table: &Table, seen: &[Seen], screen: &mut Screen) {
+fn tell(splits: &Splits, table: &Table, seen: &[SlotSample], screen: &mut Screen) {
     for one in seen {
         let url = &table.urls[one.url as usize];
         let cell = splits.refine(table, url, one.name, one.handler);
@@ -202,18 +202,18 @@ type InCell = (Trials, BTreeSet<u32>);
 
 impl Search<'_> {
     /// Splits a slot, and its cells once more, as long as that explains what was seen.
-    fn split(&self, splits: &mut Splits, slot: (u32, u32), all: &[&Seen], depth: usize) {
+    fn split(&self, splits: &mut Splits, slot: (u32, u32), all: &[&SlotSample], depth: usize) {
         let whole = sum(all);
         if depth == 0 || whole.good < GOOD_MIN || !is_below(&whole, BAR, CONTRADICTION) {
             return;
         }
         let Some(division) = self.best(slot.0, all) else { return };
         for cell in splits.split(slot, division.by, &division.values, true) {
-            let is_inside = |one: &&Seen| {
+            let is_inside = |one: &&SlotSample| {
                 let url = &self.table.urls[one.url as usize];
                 splits.refine(self.table, url, slot.0, one.handler) == cell
             };
-            let inside: Vec<&Seen> = all.iter().copied().filter(is_inside).collect();
+            let inside: Vec<&SlotSample> = all.iter().copied().filter(is_inside).collect();
             // Not even pages with versions would say so.
             if is_below(&sum(&inside), VERSIONS_BAR, 0.05) {
                 splits.leave_out(cell);
@@ -224,8 +224,8 @@ impl Search<'_> {
 
     /// The division that keeps the most agreements in cells that hold, where others clearly fail,
     /// by the half of the contents that chooses.
-    fn best(&self, name: u32, all: &[&Seen]) -> Option<Division> {
-        let half: Vec<&Seen> =
+    fn best(&self, name: u32, all: &[&SlotSample]) -> Option<Division> {
+        let half: Vec<&SlotSample> =
             all.iter().copied().filter(|one| is_for_choice(one.content)).collect();
         let fails = |seen: &InCell| is_below(&seen.0, BAR, CONTRADICTION_OF_HANDLER);
         let holds = |(trials, contents): &InCell| {
@@ -251,7 +251,7 @@ impl Search<'_> {
     /// Only of parameters that stand under one handler: these are there to do something, so they
     /// must be seen to say nothing in every cell. What says nothing stands all over a site, more
     /// often than not, and every page of it that changes would be taken for a condition.
-    fn worst(&self, slot: (u32, u32), all: &[&Seen]) -> Option<(Division, Vec<bool>)> {
+    fn worst(&self, slot: (u32, u32), all: &[&SlotSample]) -> Option<(Division, Vec<bool>)> {
         let whole = sum(all);
         let urls = self.urls(slot, all[0].handler);
         if whole.good == 0 {
@@ -349,7 +349,7 @@ impl Search<'_> {
 
     /// What was seen in the cells of a division, in the order in which [`Splits::split`] numbers
     /// them.
-    fn cells(&self, all: &[&Seen], division: &Division) -> Vec<InCell> {
+    fn cells(&self, all: &[&SlotSample], division: &Division) -> Vec<InCell> {
         let mut cells = vec![InCell::default(); division.values.len() + 2];
         for one in all {
             let (trials, contents) = &mut cells[self.cell(one.url, division)];
@@ -374,7 +374,7 @@ impl Search<'_> {
     }
 }
 
-fn sum(all: &[&Seen]) -> Trials {
+fn sum(all: &[&SlotSample]) -> Trials {
     let mut sum = Trials::default();
     all.iter().for_each(|one| sum.add(one.agree, one.same, one.high));
     sum

@@ -44,7 +44,7 @@ const HOST: u32 = u32::MAX;
 
 /// What one group of URLs that are equal but for a parameter says about it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Seen {
+pub(crate) struct SlotSample {
     /// The number of the parameter.
     pub(crate) name: u32,
     /// A URL of the group.
@@ -91,7 +91,7 @@ pub(crate) struct Slots<'a> {
 impl Slots<'_> {
     /// What is seen of those parameters under handlers that are `asked` for, one group after the
     /// other: in an order that depends on the table only.
-    pub(crate) fn seen(self, asked: &BTreeSet<(u32, u32)>) -> Vec<Seen> {
+    pub(crate) fn seen(self, asked: &BTreeSet<(u32, u32)>) -> Vec<SlotSample> {
         let handlers: BTreeSet<u32> = asked.iter().map(|(_, handler)| *handler).collect();
         let is_asked = |name: Option<u32>, handler| match name {
             Some(name) => asked.contains(&(name, handler)),
@@ -108,7 +108,7 @@ impl Slots<'_> {
         self,
         asked: impl Fn(Option<u32>, u32) -> bool,
         mut hosts: impl FnMut(&[(u64, u32)]),
-        mut told: impl FnMut(Seen),
+        mut found: impl FnMut(SlotSample),
     ) {
         let (masks, whole) = self.masks(asked);
         let mut members: Vec<(u64, u32)> = Vec::new();
@@ -155,7 +155,7 @@ impl Slots<'_> {
                     let ContentComparison { agree, content, same, high, .. } = comparison;
                     let url = members[0].1;
                     let handler = self.handlers[self.table.urls[url as usize].path as usize];
-                    told(Seen { name: slot, url, handler, agree, content, same, high });
+                    found(SlotSample { name: slot, url, handler, agree, content, same, high });
                 }
             }
         }

@@ -10,9 +10,9 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use super::contents::{Contents, NO_CONTENT};
-use super::intake::{NO_LINK, Seen};
+use super::intake::{NO_LINK, UsableObservation};
 use super::interner::Interner;
-use super::kept::Parts;
+use super::kept::PartStarts;
 use super::table::{MOVES_IN_A_ROW, Map, Signal, map};
 
 /// Least pairs of URLs with one digest that tell whether links can be trusted.
@@ -40,7 +40,7 @@ const URLS_FOR_ONE_LINK_ELSEWHERE: u64 = 20;
 ///   links come from the templates of a site: then nothing is known of it.
 /// - Determinism: the result does not depend on the order of `seen`.
 pub(super) fn follow(
-    seen: &mut [Seen],
+    seen: &mut [UsableObservation],
     contents: &mut Contents<'_>,
     urls: &Interner,
     moves: &mut Vec<(u32, u32)>,
@@ -91,7 +91,7 @@ pub(super) fn follow(
 
 /// What URLs have in common that are beside each other: the path before a query, else the folder.
 fn surroundings(url: &[u8]) -> &[u8] {
-    let parts = Parts::of(url);
+    let parts = PartStarts::of(url);
     let path = parts.path(url);
     if parts.has_query() {
         return path;
@@ -106,7 +106,7 @@ struct Onward {
 
 impl Onward {
     /// Of several links of one URL the first in byte order counts.
-    fn of(seen: &[Seen], urls: &Interner, moves: &[(u32, u32)]) -> Onward {
+    fn of(seen: &[UsableObservation], urls: &Interner, moves: &[(u32, u32)]) -> Onward {
         let links = seen.iter().filter(|one| one.link != NO_LINK).map(|one| (one.url, one.link));
         let mut next: Map<u32, u32> = map();
         for (from, to) in links.chain(moves.iter().copied()) {
@@ -152,9 +152,9 @@ struct LinksOfDigests {
 }
 
 impl LinksOfDigests {
-    fn of(seen: &[Seen]) -> LinksOfDigests {
-        let told = seen.iter().filter(|one| one.link != NO_LINK && one.content != NO_CONTENT);
-        let mut rows: Vec<_> = told.map(|one| (one.content, one.link, one.url)).collect();
+    fn of(seen: &[UsableObservation]) -> LinksOfDigests {
+        let known = seen.iter().filter(|one| one.link != NO_LINK && one.content != NO_CONTENT);
+        let mut rows: Vec<_> = known.map(|one| (one.content, one.link, one.url)).collect();
         rows.sort_unstable();
         rows.dedup();
         let mut found = LinksOfDigests::default();
@@ -185,7 +185,7 @@ impl LinksOfDigests {
 }
 
 /// What the contents of a site are told apart by if its links can be trusted.
-fn trust(seen: &[Seen], digests: &LinksOfDigests) -> Option<Signal> {
+fn trust(seen: &[UsableObservation], digests: &LinksOfDigests) -> Option<Signal> {
     let mut pages: Vec<u32> =
         seen.iter().filter(|one| one.shows_a_page).map(|one| one.url).collect();
     pages.sort_unstable();

@@ -1,8 +1,9 @@
 //! What is one thing and what is two, whoever has written the URLs.
 //!
-//! Where the texts are at hand two of them are one if all their bytes are: [`Lookup`], [`Numbers`],
-//! [`Values`]. Where they are not, they are told apart by fingerprints under a [`Secret`] that each
-//! site has anew, so that two that somebody has prepared are taken as one only once in 2³² times.
+//! Where the texts are at hand two of them are one if all their bytes are: [`Lookup`],
+//! [`Numbering`], [`Values`]. Where they are not, they are told apart by fingerprints under a
+//! [`Secret`] that each site has anew, so that two that somebody has prepared are taken as one only
+//! once in 2³² times.
 //!
 //! But for such a pair no result depends on a secret. What has to be drawn or put in order is so
 //! by `table::hash`, which is the same in every run; where two have the same one, by where they
@@ -64,16 +65,16 @@ impl Lookup {
     }
 }
 
-/// Numbers for texts, in the order in which they come.
-pub(crate) struct Numbers {
+/// Numbers texts in the order in which they come.
+pub(crate) struct Numbering {
     pub(crate) texts: Vec<Vec<u8>>,
     lookup: Lookup,
     last: u32,
 }
 
-impl Numbers {
-    pub(crate) fn new() -> Numbers {
-        Numbers { texts: Vec::new(), lookup: Lookup::with_room(0), last: 0 }
+impl Numbering {
+    pub(crate) fn new() -> Numbering {
+        Numbering { texts: Vec::new(), lookup: Lookup::with_room(0), last: 0 }
     }
 
     pub(crate) fn of(&mut self, text: &[u8]) -> u32 {

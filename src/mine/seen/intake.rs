@@ -4,9 +4,9 @@
 
 use super::canonical_links;
 use super::contents::{Contents, NO_CONTENT};
-use super::identity::{Numbers, Secret, Values};
+use super::identity::{Numbering, Secret, Values};
 use super::interner::Interner;
-use super::kept::{Parts, Row, kept};
+use super::kept::{KeptUrl, PartStarts, kept};
 use super::observation::Observation;
 use super::stems;
 use super::table::{
@@ -24,7 +24,7 @@ const NOT_KEPT: u32 = u32::MAX;
 
 /// One usable observation.
 #[derive(Clone, Copy)]
-pub(super) struct Seen {
+pub(super) struct UsableObservation {
     /// The URL, in the order in which they came.
     pub(super) url: u32,
     time: i64,
@@ -56,13 +56,13 @@ struct Intake<'a> {
     signal: Signal,
     urls: Interner,
     contents: Contents<'a>,
-    seen: Vec<Seen>,
+    seen: Vec<UsableObservation>,
     /// From where permanent redirects lead, and where to.
     moves: Vec<(u32, u32)>,
     /// The same of all redirects, where what is behind them says where it came from.
     hops: Vec<(u32, u32)>,
     /// Permanent redirects that do not say where they lead to.
-    moved: Vec<Seen>,
+    moved: Vec<UsableObservation>,
 }
 
 impl<'a> Intake<'a> {
@@ -102,7 +102,7 @@ impl<'a> Intake<'a> {
         {
             self.hops.push((from, url));
         }
-        let mut seen = Seen {
+        let mut seen = UsableObservation {
             url,
             time: observation.time.unwrap_or(i64::MIN),
             content: NO_CONTENT,
@@ -166,7 +166,7 @@ fn signal_of(observations: &[Observation<'_>]) -> Signal {
 /// The tables of what was taken in: URLs and their parts, then captures, then redirects.
 fn finish(
     Interner { text, spans, .. }: Interner,
-    seen: &[Seen],
+    seen: &[UsableObservation],
     contents: &Contents<'_>,
     moves: &[(u32, u32)],
     signal: Signal,
@@ -208,8 +208,8 @@ fn finish(
 }
 
 /// Takes all URLs that are kept apart: parameters, names, paths, origins, hosts.
-fn take_apart(table: &mut Table, text: &[u8], kept: &[Row]) {
-    let mut numbers = [Numbers::new(), Numbers::new(), Numbers::new()];
+fn take_apart(table: &mut Table, text: &[u8], kept: &[KeptUrl]) {
+    let mut numbers = [Numbering::new(), Numbering::new(), Numbering::new()];
     let mut values = Values::new(&[ABSENT, NO_VALUE], &[FIRST_VALUES.as_slice(), &[b""]].concat());
     for row in kept {
         let url = split(text, row, &mut numbers, &mut values, &mut table.params);
@@ -219,7 +219,7 @@ fn take_apart(table: &mut Table, text: &[u8], kept: &[Row]) {
     let [names, origins, paths] = numbers;
     (table.names, table.paths) = (names.texts, paths.texts);
     table.stems = stems::find(&table.paths);
-    let mut hosts = Numbers::new();
+    let mut hosts = Numbering::new();
     table.origins = origins.texts.iter().map(|text| origin(text, &mut hosts)).collect();
     table.hosts = hosts.texts;
 }
@@ -241,13 +241,13 @@ fn moves_of_kept(moves: &[(u32, u32)], number_of: &[u32]) -> Vec<(u32, u32)> {
 /// URLs, so that numbers do not depend on the order of input.
 fn captures<'a>(
     table: &mut Table,
-    seen: &[Seen],
+    seen: &[UsableObservation],
     order: impl Fn(u32) -> (u64, &'a [u8]),
     known: usize,
     number_of: &[u32],
 ) {
     let mut starts = vec![0u32; table.urls.len() + 1];
-    let number = |one: &Seen| number_of[one.url as usize];
+    let number = |one: &UsableObservation| number_of[one.url as usize];
     for one in seen.iter().filter(|one| number(one) != NOT_KEPT) {
         starts[number(one) as usize + 1] += 1;
     }
@@ -293,7 +293,7 @@ fn captures<'a>(
 }
 
 /// Takes an origin such as `http://a.test:81` apart. A user name is part of the host here.
-fn origin(text: &[u8], hosts: &mut Numbers) -> Origin {
+fn origin(text: &[u8], hosts: &mut Numbering) -> Origin {
     let https = text.starts_with(b"https");
     let authority = &text[if https { 8 } else { 7 }.min(text.len())..];
     let digits = authority.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
@@ -305,14 +305,14 @@ fn origin(text: &[u8], hosts: &mut Numbers) -> Origin {
 /// Takes a URL apart; `numbers` are those of names, origins and paths.
 fn split<'a>(
     text: &'a [u8],
-    row: &Row,
-    [names, origins, paths]: &mut [Numbers; 3],
+    row: &KeptUrl,
+    [names, origins, paths]: &mut [Numbering; 3],
     values: &mut Values<'a>,
     params: &mut Vec<Param>,
 ) -> Url {
     let span = row.span;
     let url = &text[span.start as usize..span.end as usize];
-    let Parts { path, query: query_start, fragment } = row.parts;
+    let PartStarts { path, query: query_start, fragment } = row.parts;
     let (origin, query_start, fragment) =
         (&url[..path as usize], query_start as usize, fragment as usize);
     let path = row.parts.path(url);

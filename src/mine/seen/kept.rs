@@ -5,16 +5,16 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-use super::identity::Numbers;
+use super::identity::Numbering;
 use super::table::{Span, hash, mix};
 use crate::parts::{UrlParts, scheme_length};
 
 /// A URL that is kept, with what it is sorted by.
-pub(super) struct Row {
+pub(super) struct KeptUrl {
     /// In the order in which they came.
     pub(super) url: u32,
     pub(super) span: Span,
-    pub(super) parts: Parts,
+    pub(super) parts: PartStarts,
     /// The rank of its origin among those of the site, in byte order.
     rank: u32,
     /// The first bytes after that.
@@ -23,23 +23,23 @@ pub(super) struct Row {
 
 /// Where the path, the query and the fragment of a URL begin.
 #[derive(Clone, Copy)]
-pub(super) struct Parts {
+pub(super) struct PartStarts {
     pub(super) path: u32,
     pub(super) query: u32,
     pub(super) fragment: u32,
 }
 
-impl Parts {
-    pub(super) fn of(url: &[u8]) -> Parts {
+impl PartStarts {
+    pub(super) fn of(url: &[u8]) -> PartStarts {
         match UrlParts::split(url, scheme_length(url).unwrap_or(0)) {
-            Ok(parts) => Parts {
+            Ok(parts) => PartStarts {
                 path: parts.path_start,
                 query: parts.query_start,
                 fragment: parts.fragment_start,
             },
             Err(_) => {
                 let end = url.len() as u32;
-                Parts { path: end, query: end, fragment: end }
+                PartStarts { path: end, query: end, fragment: end }
             }
         }
     }
@@ -66,11 +66,11 @@ pub(super) fn kept(
     spans: &[Span],
     is_seen: &[bool],
     urls_max: usize,
-) -> (Vec<Row>, u64) {
-    let mut origins = Numbers::new();
+) -> (Vec<KeptUrl>, u64) {
+    let mut origins = Numbering::new();
     let seen = (0..).zip(spans).zip(is_seen).filter(|(_, is_seen)| **is_seen);
-    let mut rows: Vec<Row> =
-        seen.map(|((url, span), _)| Row::of(text, url, *span, &mut origins)).collect();
+    let mut rows: Vec<KeptUrl> =
+        seen.map(|((url, span), _)| KeptUrl::of(text, url, *span, &mut origins)).collect();
     let before = rows.len();
     draw(text, &mut rows, urls_max);
     let left_out = (before - rows.len()) as u64;
@@ -78,16 +78,16 @@ pub(super) fn kept(
     (rows, left_out)
 }
 
-impl Row {
+impl KeptUrl {
     /// The row of a URL. Its origin has its number instead of its rank, which is not known yet.
-    fn of(text: &[u8], url: u32, span: Span, origins: &mut Numbers) -> Row {
+    fn of(text: &[u8], url: u32, span: Span, origins: &mut Numbering) -> KeptUrl {
         let bytes = bytes_of(text, span);
-        let parts = Parts::of(bytes);
+        let parts = PartStarts::of(bytes);
         let (origin, rest) = bytes.split_at(parts.origin_end(bytes));
         let mut start = [0; 16];
         let known = rest.len().min(16);
         start[..known].copy_from_slice(&rest[..known]);
-        Row { url, span, parts, rank: origins.of(origin), start: u128::from_be_bytes(start) }
+        KeptUrl { url, span, parts, rank: origins.of(origin), start: u128::from_be_bytes(start) }
     }
 }
 
@@ -98,12 +98,12 @@ fn bytes_of(text: &[u8], span: Span) -> &[u8] {
 /// Draws `urls_max` of the URLs of a site that has more, by hash: by path, so that whole groups
 /// stay. Of the one path that has room in part its URLs are drawn, whatever they show: so as many
 /// groups are torn that agree as others.
-fn draw(text: &[u8], rows: &mut Vec<Row>, urls_max: usize) {
+fn draw(text: &[u8], rows: &mut Vec<KeptUrl>, urls_max: usize) {
     if rows.len() <= urls_max {
         return;
     }
     let bytes = |span: Span| bytes_of(text, span);
-    let key = |row: &Row| mix(hash(row.parts.path(bytes(row.span))));
+    let key = |row: &KeptUrl| mix(hash(row.parts.path(bytes(row.span))));
     let mut keys: Vec<u64> = rows.iter().map(key).collect();
     let (_, limit, _) = keys.select_nth_unstable(urls_max);
     let limit = *limit;
@@ -123,7 +123,7 @@ fn draw(text: &[u8], rows: &mut Vec<Row>, urls_max: usize) {
 }
 
 /// Sorts rows in the byte order of their URLs; `origins` are those of the site by number.
-fn sort(text: &[u8], rows: &mut [Row], origins: &[Vec<u8>]) {
+fn sort(text: &[u8], rows: &mut [KeptUrl], origins: &[Vec<u8>]) {
     let mut order: Vec<u32> = (0..origins.len() as u32).collect();
     order.sort_unstable_by(|a, b| origins[*a as usize].cmp(&origins[*b as usize]));
     let mut ranks = vec![0; order.len()];
@@ -156,7 +156,7 @@ mod tests {
         let seen = vec![true; interner.spans.len()];
         let (rows, left_out) = kept(&interner.text, &interner.spans, &seen, urls_max);
         assert_eq!(rows.len() + left_out as usize, interner.spans.len());
-        let text = |row: &Row| {
+        let text = |row: &KeptUrl| {
             let bytes = &interner.text[row.span.start as usize..row.span.end as usize];
             String::from_utf8(bytes.to_vec()).unwrap()
         };

@@ -16,13 +16,13 @@ use crate::mine::validated::validation::Numbers;
 
 /// Where numbers are names of pages.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Names {
+pub(super) struct PageNames {
     pub(super) stems: BTreeSet<u32>,
     /// Handlers all of whose stems are among them.
     handlers: BTreeSet<u32>,
 }
 
-impl Names {
+impl PageNames {
     /// What a candidate is left with, if there are groups elsewhere from which
     /// something may follow.
     pub(super) fn left_of(&self, reach: &Reach, support: &Support) -> Option<Reach> {
@@ -35,13 +35,13 @@ impl Names {
 
 /// Finds the stems under which `numbers` are names of pages: whole handlers, and stems of other
 /// handlers by themselves.
-pub(super) fn find(support: &Support, numbers: &[Numbers]) -> Names {
+pub(super) fn find(support: &Support, numbers: &[Numbers]) -> PageNames {
     let every = sums(numbers);
     let mut by_handler: BTreeMap<u32, Vec<Numbers>> = BTreeMap::new();
     for one in numbers {
         by_handler.entry(one.place.handler).or_default().push(*one);
     }
-    let mut found = Names::default();
+    let mut found = PageNames::default();
     for (handler, numbers) in by_handler {
         let trials = support.by_handler.get(&handler).copied().unwrap_or_default();
         let rates = Rates { bar: BAR * trials.mean_same(), all: every };
@@ -166,7 +166,7 @@ mod tests {
         (0..9).for_each(|board| names(&mut rows, &format!("/{{}}/board/{board}"), 3));
         let expected = ["/share/{hex:32}", "/{hex:32}", "/{hex:32}/board/{num}"];
         assert_eq!(kept_from(&rows).unwrap(), expected);
-        // Names of people are no words that rules can list.
+        // PageNames of people are no words that rules can list.
         (0..99).for_each(|one| names(&mut rows, &format!("/of/{}/{{}}", letters(one)), 3));
         assert_eq!(kept_from(&rows).unwrap()[0], "/of/{slug}/{hex:32}");
     }

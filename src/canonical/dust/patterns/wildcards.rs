@@ -58,17 +58,17 @@ pub(crate) fn stars(pattern: &str) -> usize {
 }
 
 /// Words that stand where a pattern has wildcards, while a profile works on it: no profile changes
-/// or knows them, none is a part of another, and they are told from whatever stands beside them.
-pub(crate) struct Words(String);
+/// or knows them, none is a part of another, and none is in the text around them.
+pub(crate) struct Placeholders(String);
 
-impl Words {
+impl Placeholders {
     /// Words that are not in `text`.
-    pub(crate) fn unlike(text: &str) -> Words {
+    pub(crate) fn unlike(text: &str) -> Placeholders {
         // A `z` stands at the start of a word and nowhere else in it, so that two of
         // them do not overlap.
         let starts = (0..).map(|number| format!("z{number}q"));
         let free = starts.into_iter().find(|start| !text.contains(start.as_str()));
-        Words(free.expect("a text holds a finite number of words"))
+        Placeholders(free.expect("a text holds a finite number of words"))
     }
 
     /// The word with this number.
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn words_are_found_again() {
         for text in ["/", "/z", "/z0q", "/z0q0x", "/z0q1z1q"] {
-            let words = Words::unlike(text);
+            let words = Placeholders::unlike(text);
             let [a, b] = [0, 1].map(|number| words.word(number));
             for (given, expected) in [
                 (format!("{text}{a}{text}{b}{text}"), Some(format!("{text}*{text}{{num}}{text}"))),

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 
-use super::patterns::wildcards::{Part, Words, has_no_dot, parts, stars};
+use super::patterns::wildcards::{Part, Placeholders, has_no_dot, parts, stars};
 use super::rule::{DustCondition, DustKind, DustRule, Guard, RuleFile, RuleScope};
 use super::target::Target;
 use crate::canonical::names::is_under;
@@ -291,7 +291,7 @@ impl Spelling {
     /// What `profile` makes of a path, perhaps with parameters, that has words where `pattern` has
     /// something that stands for other text; with that put back. `None` if some of it is lost.
     pub(super) fn around(&self, profile: &Profile, host: &str, pattern: &str) -> Option<String> {
-        let words = Words::unlike(pattern);
+        let words = Placeholders::unlike(pattern);
         let mut wildcards: Vec<&str> = Vec::new();
         let mut path = String::new();
         for part in parts(pattern) {

@@ -1,7 +1,7 @@
 //! What rules do, and both sides of those that have two, in the spelling of a profile.
 
 use super::Spelling;
-use crate::canonical::dust::patterns::wildcards::{Words, cut_at, stars};
+use crate::canonical::dust::patterns::wildcards::{Placeholders, cut_at, stars};
 use crate::canonical::dust::rule::DustKind;
 
 impl Spelling {
@@ -70,7 +70,7 @@ impl Spelling {
     fn prefixes(&self, host: &str, from: &str, to: &str) -> Vec<DustKind> {
         let start = |text: &str| {
             let (text, cut) = text.split_at(cut_at(text));
-            let word = Words::unlike(text).word(0);
+            let word = Placeholders::unlike(text).word(0);
             let spelled = self.canonical(&self.whole, host, &format!("{text}{word}"))?;
             spelled.split_once(&word).map(|(start, _)| format!("{start}{cut}"))
         };
@@ -100,7 +100,7 @@ impl Spelling {
     fn suffix(&self, host: &str, from: &str, to: &str) -> Option<DustKind> {
         let is_bare = !from.starts_with(['/', '.']);
         let as_end = |text: &str| if is_bare { format!("/{text}") } else { text.to_string() };
-        let word = Words::unlike(&format!("{from}{to}")).word(0);
+        let word = Placeholders::unlike(&format!("{from}{to}")).word(0);
         let spelled = |end: &str| {
             let spelled = self.canonical(&self.whole, host, &format!("/{word}{end}"))?;
             spelled.strip_prefix(&format!("/{word}")).map(str::to_string)

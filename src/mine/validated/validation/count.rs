@@ -10,7 +10,7 @@ use super::super::support::{Support, large_values, unproven};
 use super::Validation;
 use crate::mine::acts::candidates::{Act, Candidate};
 use crate::mine::acts::forms::Shaper;
-use crate::mine::proposed::screen::Seen;
+use crate::mine::proposed::screen::SlotSample;
 use crate::mine::seen::identity::Keyed;
 
 impl Validation<'_> {
@@ -79,7 +79,7 @@ impl Validation<'_> {
     }
 
     /// What each group said about parameters of these names, with any value or with one.
-    pub(crate) fn seen(&self, names: &BTreeSet<u32>) -> Vec<Seen> {
+    pub(crate) fn seen(&self, names: &BTreeSet<u32>) -> Vec<SlotSample> {
         let dropped = |number: usize| match self.candidates[number].act {
             Act::Drop(name) | Act::Default(name, _) => {
                 (self.active[number] && names.contains(&name)).then_some(name)
@@ -93,7 +93,7 @@ impl Validation<'_> {
             let Sample { agree, content, same, high, pair: (url, _), .. } = *sample;
             let name = dropped(sample.candidate as usize)?;
             let handler = self.handlers[self.table.urls[url as usize].path as usize];
-            Some(Seen { name, url, handler, agree, content, same, high })
+            Some(SlotSample { name, url, handler, agree, content, same, high })
         });
         seen.collect()
     }
