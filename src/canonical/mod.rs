@@ -154,11 +154,11 @@ impl Canonicalizer {
         reference::trace(given, &self.profile)
     }
 
-    /// Follows `given` to its `canonical` form, which is known, and keeps no trace: tells `on` what
-    /// it reaches on its way, in order, and how it is spelled then.
+    /// Follows `given` to its `canonical` form, which is known, and keeps no trace: calls `on`
+    /// with what it reaches on its way, in order, and how it is spelled then.
     ///
     /// - Shape: `canonical` is what [`Canonicalizer::canonical`] says of `given`.
-    /// - Failure: its reject, before anything is told.
+    /// - Failure: its reject, before the first call of `on`.
     pub fn follow(
         &self,
         given: &[u8],
@@ -175,7 +175,7 @@ impl Canonicalizer {
         reference::follow(given, Some(canonical.form), &self.profile, on).map(drop)
     }
 
-    /// Tells whether the fast lane answers for `given`. For tests and benches.
+    /// Returns whether the fast lane answers for `given`. For tests and benches.
     pub fn is_fused(&self, given: &[u8], scratch: &mut Scratch) -> bool {
         self.fused.as_ref().is_some_and(|fused| {
             !matches!(

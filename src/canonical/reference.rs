@@ -80,8 +80,8 @@ pub(super) fn trace(given: &[u8], profile: &Profile) -> Result<Trace, Reject> {
 }
 
 /// Runs `given` through the rules of `profile`, as [`trace`] does, for callers that do not keep the
-/// steps: tells `on` what is reached, in order, and the URL as it is then. Returns whether a scheme
-/// was added.
+/// steps: calls `on` with what is reached, in order, and the URL as it is then. Returns whether a
+/// scheme was added.
 ///
 /// Where its `canonical` form is known, nothing is asked once that is reached: none of the rules
 /// changes it.
@@ -123,8 +123,8 @@ pub(super) fn canonical(
     Ok(scheme_added)
 }
 
-/// Runs `draft` through all levels, and tells `on` what it reaches. After a step at which `on`
-/// breaks, only its level is told.
+/// Runs `draft` through all levels, and calls `on` with what it reaches. After a step at which `on`
+/// breaks, it is called with the level of that step only.
 fn run_all_levels(
     mut draft: Draft,
     profile: &Profile,
@@ -156,7 +156,7 @@ fn run_all_levels(
 }
 
 /// Applies `rules`, of which all but the last have settled, until none has anything more to change;
-/// or `on`, which is told each change, breaks. Returns whether there was any.
+/// or `on`, which is called after each change, breaks. Returns whether there was any.
 fn run_to_fixpoint(
     draft: &mut Draft,
     rules: &[RuleId],

@@ -1,4 +1,4 @@
-//! Random numbers whose sequence never changes, because the truth of every list hangs on it.
+//! Random numbers whose sequence never changes, because the truth of every list depends on it.
 //!
 //! Integers only: `ln` and `pow` of the C library differ in the last bit between machines.
 

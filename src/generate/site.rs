@@ -7,7 +7,7 @@ use super::vocabulary::{
     SUFFIXES, Words,
 };
 
-/// Bits of a site's rank. Ranks are 1 to `2^18 - 1`: three syllables of 64 tell that many apart.
+/// Bits of a site's rank. Ranks are 1 to `2^18 - 1`: three syllables of 64 give that many names.
 pub(super) const RANK_BITS: u32 = 18;
 
 /// Which sequence of a seed sites draw from; see [`Random::derived`].

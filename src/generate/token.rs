@@ -1,4 +1,4 @@
-//! The mark that makes every page of a list one of a kind.
+//! The mark that makes every page of a list unique.
 
 use super::random::scramble;
 use super::short::Short;

@@ -143,7 +143,7 @@ pub const TRUTH_HEADER: &str = "page\tclass\trules";
 /// Writes one row of the truth table with its newline.
 ///
 /// - Shape: page number, class, rules joined by commas. No rules are written as `-`, so that no
-///   column is empty. Row `n` below the header tells of line `n` of the list.
+///   column is empty. Row `n` below the header is about line `n` of the list.
 /// - Failure: that of `out`. Buffer it; this function makes several small writes.
 pub fn write_truth(out: &mut impl Write, truth: &Truth) -> io::Result<()> {
     write!(out, "{}\t{}\t", truth.page, truth.class.name())?;

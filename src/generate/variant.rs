@@ -1,4 +1,4 @@
-//! Other spellings of a page: which changes one gets, in an order in which they get along.
+//! Other spellings of a page: which changes one gets, in an order in which none spoils another.
 
 use memchr::{memchr, memrchr};
 

@@ -1,4 +1,4 @@
-//! Folders of a site that speak against a candidate in sum.
+//! Folders of a site whose pages, taken together, speak against a candidate.
 //!
 //! Where few pages are side by side each of them is a handler of its own, and seen too seldom to
 //! say anything alone: `/club/anna?tab=a`, `/club/bert?tab=a`. What they say together counts. And
@@ -117,7 +117,7 @@ impl Folders<'_> {
     }
 
     /// May handlers that were not seen be like the good ones, as far as the names at the top of the
-    /// site tell?
+    /// site show?
     fn may_others_stay(&self, good: &BTreeSet<u32>, bad: &BTreeSet<u32>) -> bool {
         let mut top: BTreeMap<&[u8], bool> = BTreeMap::new();
         for (handler, is_good) in

@@ -5,7 +5,7 @@
 //! 1. `seen`: URLs, parameters and contents in tables.
 //! 2. `acts`: what rules may do to URLs.
 //! 3. `worth`: what equal contents are worth on this site.
-//! 4. `proposed`: what tells URLs of one content apart becomes a candidate.
+//! 4. `proposed`: whatever URLs of one content differ in becomes a candidate.
 //! 5. `validated`: all candidates are applied at once, and URLs that become one are compared.
 //! 6. `selected`: what fails is taken out until the rest holds.
 //! 7. `written`: what holds is written for the spellings that paths have, beside guards and traps.
@@ -251,15 +251,15 @@ mod tests {
         }
         let found = mined(&rows);
         let is_it = |rule: &&DustRule| rule.kind.title() == "drop-param t";
-        let told: Vec<(DustStatus, &str)> =
+        let rules: Vec<(DustStatus, &str)> =
             found.rules.iter().filter(is_it).map(|rule| (rule.status, &*rule.scope.path)).collect();
         // Short numbers under one of the handlers alone are reason enough to look.
-        assert_eq!(told, [(DustStatus::Review, "/go"), (DustStatus::Review, "/to")]);
+        assert_eq!(rules, [(DustStatus::Review, "/go"), (DustStatus::Review, "/to")]);
         rows.retain(|(url, _)| !url.contains("/to?"));
         let found = mined(&rows);
-        let told: Vec<(DustStatus, &str)> =
+        let rules: Vec<(DustStatus, &str)> =
             found.rules.iter().filter(is_it).map(|rule| (rule.status, &*rule.scope.path)).collect();
-        assert_eq!(told, [(DustStatus::Auto, "/go")]);
+        assert_eq!(rules, [(DustStatus::Auto, "/go")]);
     }
 
     #[test]
@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(titles(&rows), [""; 0]);
         rows.retain(|(url, _)| !url.ends_with("&edit"));
         assert_eq!(titles(&rows).len(), 1, "{:?}", titles(&rows));
-        // What stands without `=` is told by no rule of its own.
+        // What stands without `=` gets no rule of its own.
         rows.iter_mut().for_each(|(url, _)| *url = url.replace("edit=", "edit"));
         rows.push(("http://a.test/x?doc=d0&edit=".into(), "0 edited".into()));
         assert!(!titles(&rows).contains(&"default-param edit=".to_string()));

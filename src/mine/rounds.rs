@@ -346,7 +346,7 @@ mod tests {
         let validated = site.run();
         let acts: Vec<&Act> = validated.iter().map(|one| &one.candidate.act).collect();
         assert!(acts.is_sorted() && acts.windows(2).all(|two| two[0] != two[1]), "{acts:?}");
-        let told = |one: &Validated| {
+        let as_text = |one: &Validated| {
             let act = match &one.candidate.act {
                 Act::Drop(name) => format!("drop {}", site.text_of(*name)),
                 Act::Default(name, _) => format!("default {}", site.text_of(*name)),
@@ -354,9 +354,9 @@ mod tests {
                 other => format!("{other:?}"),
             };
             let holds = if one.holds { "holds" } else { "open" };
-            format!("{act}: {}, {holds}", site.told(&one.candidate.reach))
+            format!("{act}: {}, {holds}", site.reach_as_text(&one.candidate.reach))
         };
-        validated.iter().map(told).collect()
+        validated.iter().map(as_text).collect()
     }
 
     #[test]
@@ -419,8 +419,8 @@ mod tests {
         // One group of 161 speaks against the rule, under an action of its own.
         let mut site = Site::of(&[tabs("view", 160, false), tabs("faq", 1, true)].concat());
         let found_here = found(&mut site);
-        let told = &found_here[0];
-        assert!(told.starts_with("drop tab: only ") && told.ends_with("holds"), "{told}");
+        let first = &found_here[0];
+        assert!(first.starts_with("drop tab: only ") && first.ends_with("holds"), "{first}");
         let cells = site.table.splits.left_out(site.name("tab"));
         assert!(!cells.is_empty(), "{:?}", site.table.splits);
         // Without it there is nothing to leave out.

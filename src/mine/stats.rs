@@ -1,4 +1,4 @@
-//! What can be said of a rate after some trials: Wilson bounds, and a posterior with two minds.
+//! Rates after some trials: Wilson bounds, and the posterior of a mixture of beta distributions.
 //!
 //! Everything is computed from integer counts in one order, so that the same counts give the same
 //! bits on every machine with IEEE arithmetic; only `exp` and `ln` may differ in the last place,
@@ -140,10 +140,10 @@ pub(crate) fn doubt(
     round_for_comparison(below / total)
 }
 
-/// `1 / B(0.4, 1.6)`: Γ(2) / (Γ(0.4) Γ(1.6)).
 /// Most doubt with which a rule is applied without asking.
 pub(crate) const BELIEF_ERROR: f64 = 0.025;
 
+/// `1 / B(0.4, 1.6)`: Γ(2) / (Γ(0.4) Γ(1.6)).
 const FAILS_SCALE: f64 = 0.504_55;
 
 /// Twelve digits of `x`: what two machines agree on.

@@ -1,8 +1,8 @@
 //! Sites where a rule looks right, and pages would be lost.
 //!
 //! Each is a shape of the web, with contents as a crawl would see them: a tab that matters on some
-//! pages, a number that is a visit on most pages and the file on one. Beside each stands what may
-//! be told of it.
+//! pages, a number that is a visit on most pages and the file on one. Beside each stands which
+//! rules may be learned there.
 
 use super::seen::table::mix;
 use super::tests::{mined, mined_over_time};
@@ -104,9 +104,9 @@ fn a_number_that_is_a_visit_here_is_a_file_there() {
         })
         .collect();
     let rules = Miner::new().mine("a.test", &seen).rules;
-    let told: Vec<_> =
+    let found: Vec<_> =
         rules.iter().map(|rule| (rule.kind.title(), rule.scope.except.as_slice())).collect();
-    assert_eq!(told, [("drop-param h".to_string(), &["/topic".to_string()][..])]);
+    assert_eq!(found, [("drop-param h".to_string(), &["/topic".to_string()][..])]);
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn tagged() -> Vec<(String, i64, String)> {
     each.collect()
 }
 
-/// Pages of a gallery, which a tag tells apart where the query goes on with this.
+/// Pages of a gallery, which a tag distinguishes where the query goes on with this.
 fn gallery(rest: &str, pages: usize) -> Vec<(String, i64, String)> {
     let each = (0..pages).map(|page| {
         let tag = mix(1 << 32 | page as u64) % 900_000 + 100_000;

@@ -95,8 +95,8 @@ impl Site {
     }
 
     /// A reach in words: `all`, `all but` or `only` these templates.
-    pub(super) fn told(&self, reach: &Reach) -> String {
-        let told = |word: &str, handlers: &BTreeSet<u32>| {
+    pub(super) fn reach_as_text(&self, reach: &Reach) -> String {
+        let joined = |word: &str, handlers: &BTreeSet<u32>| {
             let template = |one: &u32| {
                 let path = self.table.splits.path_of(*one);
                 let cell = if path == *one { "" } else { "a cell of " };
@@ -108,8 +108,8 @@ impl Site {
         };
         match reach {
             Reach::All => "all".to_string(),
-            Reach::Except(handlers) => told("all but", handlers),
-            Reach::Only(handlers) => told("only", handlers),
+            Reach::Except(handlers) => joined("all but", handlers),
+            Reach::Only(handlers) => joined("only", handlers),
         }
     }
 

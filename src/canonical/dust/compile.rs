@@ -1,4 +1,4 @@
-//! Rules in force to steps: what a rule says is checked, and put into the form that is applied.
+//! Rules in force become steps: what a rule says is checked and put into the form that is applied.
 
 use super::patterns::glob::Glob;
 use super::patterns::template::Template;

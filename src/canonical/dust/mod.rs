@@ -48,7 +48,7 @@ pub struct DustRules {
     sites: HashMap<Box<[u8]>, SiteRules, ahash::RandomState>,
     /// Hosts that are others.
     hosts: HashMap<Box<[u8]>, Alias, ahash::RandomState>,
-    /// What the hosts and sites look like. Most hosts are told from them here.
+    /// What the hosts and sites look like. Most other hosts are ruled out by that alone.
     outlines: Outlines,
     /// What the rules were compiled from, without what is measured or said of them.
     source: Arc<RuleFile>,
@@ -93,7 +93,8 @@ impl DustRules {
     /// Compiles the rules of `file` that are in force. Those of status `review` and `off` are
     /// checked, each by itself, and left out.
     ///
-    /// - Failure: none; what is wrong or cannot be proved to be idempotent is left out and told.
+    /// - Failure: none; what is wrong or cannot be proved to be idempotent is left out and
+    ///   reported.
     ///   Where rules undo each other's work the weakest goes: learned before written by hand, then
     ///   by bound times gain.
     /// - Limits: [`DUST_SITE_RULES_MAX`](crate::limits::DUST_SITE_RULES_MAX) rules for each site.
@@ -262,7 +263,7 @@ impl DustRules {
         }
     }
 
-    /// Applies the rules to `target`; returns whether anything changed. `target.fired` tells which
+    /// Applies the rules to `target`; returns whether anything changed. `target.fired` says which
     /// rules changed something.
     pub(super) fn apply(&self, target: &mut Target) -> bool {
         target.fired.clear();

@@ -330,7 +330,7 @@ fn refused() {
         let text: String = rules.iter().map(|one| rule(one)).collect();
         let error = DustRules::parse(&text).map(|_| ()).unwrap_err();
         assert!(error.is_config() && error.to_string().contains(why), "{rules:?}: {error}");
-        // Learned rules are left out, and told.
+        // Learned rules are left out and reported.
         let text = text.replace("[[rule]]\n", "[[rule]]\nstatus = 'auto'\n");
         let found = DustRules::compile(&RuleFile::parse(&text).unwrap());
         assert_eq!(found.refused.len(), 1, "{rules:?}: {:?}", found.refused);
@@ -383,7 +383,7 @@ fn form(lane: &Canonicalizer, url: &str) -> String {
     String::from_utf8_lossy(found.form).into_owned()
 }
 
-/// What is told of the way to the canonical form to who knows it.
+/// The steps of [`Canonicalizer::follow`], which knows the canonical form.
 fn steps_to(canonical: &str, lane: &Canonicalizer, url: &str) -> Vec<Step> {
     let form = canonical.as_bytes();
     let canonical = Canonical { form, reject: None, scheme_added: false };

@@ -8,7 +8,7 @@
 //!
 //! A suspect is looked up in a table, where its name, its value and the host are compared: that
 //! costs as much as all else for its parameter, and a bet that is lost. So names like those above,
-//! which many URLs have, are told apart here.
+//! which many URLs have, are sorted out here.
 //!
 //! Price: two loads and a product for a name; for a host a load, a product and a comparison with
 //! each host of six bytes or less that is asked for. Guard: `benches/canonical.rs`, group `fused`.
@@ -31,7 +31,7 @@ pub(crate) struct Suspects {
 /// More than there are ever said to be: no such parameter goes.
 const NEVER: u8 = u8::MAX;
 
-/// The most bytes that are told apart; more count as so many.
+/// The most bytes that are counted; more count as so many.
 const BEHIND_MAX: u8 = NEVER - 1;
 
 impl Suspects {
@@ -58,7 +58,7 @@ impl Suspects {
         suspects
     }
 
-    /// How many bytes stand behind a name, as [`Suspects::have`] is told.
+    /// How many bytes stand behind a name, as [`Suspects::have`] takes it.
     #[inline(always)]
     pub(crate) fn behind(bytes: usize) -> u8 {
         bytes.min(usize::from(BEHIND_MAX)) as u8

@@ -167,7 +167,7 @@ impl Hosts {
         &self.names
     }
 
-    /// Tells whether `host` is one of these hosts or below one.
+    /// Returns whether `host` is one of these hosts or below one.
     #[inline(always)]
     pub(super) fn hold(&self, host: &[u8]) -> bool {
         // Bet: it ends like none of them.
@@ -177,7 +177,7 @@ impl Hosts {
                 && self.include(host)
     }
 
-    /// Tells whether `host` is one of these hosts or below one, by a look at every name.
+    /// Returns whether `host` is one of these hosts or below one, by a look at every name.
     #[inline(never)]
     fn include(&self, host: &[u8]) -> bool {
         self.names.iter().any(|name| is_under(host, name.as_bytes()))
@@ -252,7 +252,7 @@ pub(super) fn has_semicolon(text: &[u8]) -> bool {
     memchr::memchr(b';', text).is_some()
 }
 
-/// Names by a number that tells most of them apart.
+/// Names by a number, which few of them share.
 #[derive(Clone, Debug, Default)]
 struct Buckets {
     /// For each number, the place of its names, plus one; 0 where there are none.

@@ -102,8 +102,8 @@ fn needs_escape(byte: u8, place: Place) -> bool {
 
 /// The bytes that stay as they are, whatever stands around them: unreserved ones,
 /// and some delimiters.
-static TOLD_IN_QUERY: [bool; 256] = unreserved_and(b"&=");
-static TOLD_ELSEWHERE: [bool; 256] = unreserved_and(b"/:@,;=&+$");
+static STAY_IN_QUERY: [bool; 256] = unreserved_and(b"&=");
+static STAY_ELSEWHERE: [bool; 256] = unreserved_and(b"/:@,;=&+$");
 
 const fn unreserved_and(others: &[u8]) -> [bool; 256] {
     let mut table = [false; 256];
@@ -123,11 +123,11 @@ const fn unreserved_and(others: &[u8]) -> [bool; 256] {
 /// Does `text` stay as it is for sure, whatever the options? Most parts of URLs do;
 /// `false` says nothing.
 fn is_settled(text: &[u8], place: Place) -> bool {
-    let told = if place == Place::Query { &TOLD_IN_QUERY } else { &TOLD_ELSEWHERE };
-    let is_told = text.iter().all(|byte| told[usize::from(*byte)]);
+    let stays = if place == Place::Query { &STAY_IN_QUERY } else { &STAY_ELSEWHERE };
+    let all_stay = text.iter().all(|byte| stays[usize::from(*byte)]);
     // `?a=` may be `?a`.
     let has_empty_value = || text.ends_with(b"=") || memchr::memmem::find(text, b"=&").is_some();
-    is_told && !(place == Place::Query && has_empty_value())
+    all_stay && !(place == Place::Query && has_empty_value())
 }
 
 /// The marks of RFC 2396 2.3 that RFC 3986 counts as reserved: escaped or raw, they mean the same.

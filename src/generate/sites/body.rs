@@ -1,4 +1,4 @@
-//! What is answered at some time: size and digest of a body that nobody makes.
+//! The answer to a request at some time: size and digest of a body that is never made.
 
 use super::super::random::Random;
 use super::capture::Digest;
@@ -77,7 +77,7 @@ pub(super) fn body(
     Body { size, digest: digest(layout, bytes) }
 }
 
-/// A body that says what went wrong, or that nothing is told (200): the same for all pages.
+/// A body that says what went wrong, or that nothing is shown (200): the same for all pages.
 pub(super) fn error_body(layout: &Layout, status: u16) -> Body {
     let size = 200 + u64::from(status) % 50;
     Body { size, digest: digest(layout, fold(SIZE, u64::from(status))) }

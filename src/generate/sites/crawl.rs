@@ -292,7 +292,7 @@ impl Visit {
     }
 }
 
-/// What the crawler is told when the site has had enough of it: 200, and the same for every URL.
+/// What the crawler gets when the site has had enough of it: 200, and the same for every URL.
 fn refused(layout: &Layout, mut capture: Capture) -> Capture {
     if capture.method == Method::Get && capture.status != 304 {
         let body = body::error_body(layout, 200);

@@ -143,7 +143,7 @@ pub const SITE_TRUTH_HEADER: &str = "site\tpage\tfeatures";
 /// Writes one row of the truth table with its newline.
 ///
 /// - Shape: number of the site, number of the page, features joined by commas or `-`. Row `n` below
-///   the header tells of the `n`-th capture that was written.
+///   the header is about the `n`-th capture that was written.
 /// - Failure: that of `out`. Buffer it; this function makes several small writes.
 pub fn write_site_truth(out: &mut impl Write, capture: &Capture) -> io::Result<()> {
     write!(out, "{}\t{}\t", capture.page >> 32, capture.page)?;

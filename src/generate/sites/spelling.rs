@@ -1,4 +1,4 @@
-//! The URLs of a page: which features one uses, and how that reads.
+//! The URLs of a page: which features one uses, and how they are written.
 
 use super::super::random::Random;
 use super::super::vocabulary::{ENGLISH, UTM_CAMPAIGNS, UTM_MEDIUMS, UTM_SOURCES};

@@ -224,6 +224,6 @@ mod tests {
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
         let stems: BTreeSet<&str> =
             ITEM_SCRIPTS.iter().map(|name| name.split_once('.').unwrap().0).collect();
-        assert_eq!(stems.len(), ITEM_SCRIPTS.len(), "a template alias tells the script");
+        assert_eq!(stems.len(), ITEM_SCRIPTS.len(), "a template alias says which script it is");
     }
 }

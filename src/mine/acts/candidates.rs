@@ -45,7 +45,7 @@ impl Act {
     /// What speaks against it section by section: acts that are no more the business of one handler
     /// than of another, but of which a part of the site may be an exception. Not those that move
     /// pages from one section to another.
-    pub(crate) fn is_told_by_sections(&self) -> bool {
+    pub(crate) fn is_judged_by_sections(&self) -> bool {
         match self {
             Act::Path(act) => act.keeps_section(),
             Act::Order => true,

@@ -30,7 +30,7 @@ pub(crate) enum PathAct {
 }
 
 impl PathAct {
-    /// What its reach is told in at `place`: the stem, or the handler.
+    /// What its reach consists of at `place`: the stem, or the handler.
     pub(crate) fn reached_at(&self, place: Place) -> u32 {
         if self.takes_numbers() { place.stem } else { place.handler }
     }

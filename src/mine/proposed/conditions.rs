@@ -32,7 +32,7 @@ const CONTRADICTION_OF_RARE: f64 = 0.06;
 /// URLs of a cell that are not to be merged unless something is seen of them.
 const UNPROVEN_MIN: u64 = 6;
 
-/// Least share in percent of what agrees that must stay in cells that can be told.
+/// Least share in percent of what agrees that must stay in cells that can be written.
 const GOOD_SHARE_MIN: u64 = 75;
 
 /// Contents that must agree in a cell, among the half that chooses.
@@ -72,7 +72,7 @@ pub(crate) fn find(
         let all: Vec<&SlotSample> = group.iter().collect();
         search.split(&mut splits, (group[0].name, group[0].handler), &all, DEPTH_MAX);
     }
-    tell(&splits, slots.table, &seen, screen);
+    record(&splits, slots.table, &seen, screen);
     splits
 }
 
@@ -122,7 +122,7 @@ pub(crate) fn leave_out(
         let before = table.handler_for(&table.urls[one.url as usize], one.name, slots.handlers);
         screen.params.remove(&(one.name, before));
     }
-    tell(&splits, table, &seen, screen);
+    record(&splits, table, &seen, screen);
     Some(splits)
 }
 
@@ -148,7 +148,7 @@ pub(crate) fn local(table: &Table, handlers: &[u32], names: &BTreeSet<u32>) -> B
 }
 
 /// Puts what was seen under cells instead of what was seen under the handlers that are split.
-fn tell(splits: &Splits, table: &Table, seen: &[SlotSample], screen: &mut Screen) {
+fn record(splits: &Splits, table: &Table, seen: &[SlotSample], screen: &mut Screen) {
     for one in seen {
         let url = &table.urls[one.url as usize];
         let cell = splits.refine(table, url, one.name, one.handler);
@@ -235,8 +235,8 @@ impl Search<'_> {
         let urls: Vec<u32> = half.iter().map(|one| one.url).collect();
         for division in self.divisions(name, all[0].handler, &urls, VALUE_MIN) {
             let cells = self.cells(&half, &division);
-            let (_, told) = cells.split_last()?;
-            let good = told.iter().filter(|seen| holds(seen)).map(|(trials, _)| trials.good);
+            let (_, reported) = cells.split_last()?;
+            let good = reported.iter().filter(|seen| holds(seen)).map(|(trials, _)| trials.good);
             let gain: u64 = if cells.iter().any(fails) { good.sum() } else { 0 };
             if gain > best.as_ref().map_or(0, |(gain, _)| *gain) {
                 best = Some((gain, division));
@@ -278,8 +278,8 @@ impl Search<'_> {
             let out = || each().zip(&failing).filter(|(_, fails)| **fails);
             let bad: u64 = out().map(|(((trials, _), _), _)| trials.bad()).sum();
             let unproven: u64 = out().map(|((_, urls), _)| *urls).sum();
-            let told = each().zip(&failing).take(cells.len() - 1).filter(|(_, fails)| !**fails);
-            let good: u64 = told.map(|(((trials, _), _), _)| trials.good).sum();
+            let reported = each().zip(&failing).take(cells.len() - 1).filter(|(_, fails)| !**fails);
+            let good: u64 = reported.map(|(((trials, _), _), _)| trials.good).sum();
             let rank = (bad, good, unproven);
             let is_worse = worst.as_ref().is_none_or(|(before, _)| rank > *before);
             if failing.contains(&true) && good * 100 >= whole.good * GOOD_SHARE_MIN && is_worse {
@@ -388,7 +388,7 @@ mod tests {
 
     const TABS: [&str; 4] = ["info", "notes", "photos", "urls"];
 
-    /// One of four tabs for each of some pages, and none; `of` tells whether tabs are pages.
+    /// One of four tabs for each of some pages, and none; `of` says whether tabs are pages.
     fn tabs(rows: &mut Vec<(String, String)>, start: &str, pages: u64, of: bool) {
         for page in 0..pages {
             for tab in ["", TABS[mix(page) as usize % 4]] {

@@ -51,7 +51,7 @@ pub(crate) fn host_and_path_candidates(
     let mut by_extension = None;
     for (act, count) in asked() {
         match act {
-            // Votes do not tell which way it goes.
+            // Votes do not say which way it goes.
             Act::Scheme(_) => out.push(Act::Scheme(leads_to_https(table))),
             Act::Port(_) | Act::Order => out.push(act.clone()),
             Act::Path(path) => match path {

@@ -103,7 +103,7 @@ impl Slots<'_> {
     }
 
     /// Compares the slots for which `asked` says yes, by name and handler; without a name it says
-    /// whether any slot of the handler is asked for. Hosts are told of as values with URLs.
+    /// whether any slot of the handler is asked for. Hosts are handed over as values with URLs.
     fn compare(
         self,
         asked: impl Fn(Option<u32>, u32) -> bool,

@@ -1,4 +1,4 @@
-//! Contents first: what tells URLs of one content apart is what rules may be about.
+//! Contents first: whatever URLs of one content differ in is what rules may be about.
 //!
 //! A vote costs nothing and proves nothing; it makes a candidate. No substring is enumerated: the
 //! members of a content are compared with their neighbors in byte order and with the first.
@@ -127,7 +127,7 @@ impl VoteCounter {
     }
 }
 
-/// What tells `a` and `b` apart.
+/// What `a` and `b` differ in.
 fn differences(
     table: &Table,
     loose_paths: &[LoosePath],
@@ -187,7 +187,7 @@ fn params(table: &Table, few: &[bool], a: &Url, b: &Url, acts: &mut Vec<Act>) {
     }
 }
 
-/// Are the two paths spellings of one? Then votes for what tells them apart.
+/// Are the two paths spellings of one? Then votes for what they differ in.
 fn same_path(a: &LoosePath, b: &LoosePath, acts: &mut Vec<Act>) -> bool {
     if a.base != b.base {
         return false;

@@ -15,7 +15,7 @@ use super::interner::Interner;
 use super::kept::PartStarts;
 use super::table::{MOVES_IN_A_ROW, Map, Signal, map};
 
-/// Least pairs of URLs with one digest that tell whether links can be trusted.
+/// Least pairs of URLs with one digest that show whether links can be trusted.
 const PAIRS_MIN: u64 = 20;
 
 /// URLs with one digest beyond which that is an error page or an empty list, and says nothing.
@@ -27,7 +27,7 @@ const URLS_FOR_ONE_LINK: u64 = 4;
 /// For so many pages without a link beside one that has one, links are an exception there.
 const PAGES_BESIDE_ONE_WITH_A_LINK: i64 = 9;
 
-/// Where digests tell nothing: one of so many URLs must have a link to another one.
+/// Where digests say nothing: one of so many URLs must have a link to another one.
 const URLS_FOR_ONE_LINK_ELSEWHERE: u64 = 20;
 
 /// Replaces the contents of pages by where their links lead to, if the site's can be trusted; else
@@ -223,7 +223,7 @@ mod tests {
     }
 
     /// What contents are told apart by, and the paths that show one, by content.
-    fn told(pages: &[Page]) -> (Signal, Vec<Vec<String>>) {
+    fn followed(pages: &[Page]) -> (Signal, Vec<Vec<String>>) {
         fn known(text: &str) -> Option<&[u8]> {
             Some(text.as_bytes()).filter(|text| !text.is_empty())
         }
@@ -265,7 +265,7 @@ mod tests {
             let elsewhere = |text: &str| text.replace("a.test/", "a.test/else/where/");
             all.push((elsewhere(&url), digest, elsewhere(&link)));
         }
-        let (signal, mut by_content) = told(&all);
+        let (signal, mut by_content) = followed(&all);
         by_content.retain(|paths| !paths[0].starts_with("/else/"));
         (signal, by_content)
     }
@@ -323,15 +323,16 @@ mod tests {
 
     #[test]
     fn digests_judge_links() {
-        let twos =
-            |spellings: &[Page]| told(spellings).1.iter().filter(|urls| urls.len() == 2).count();
+        let twos = |spellings: &[Page]| {
+            followed(spellings).1.iter().filter(|urls| urls.len() == 2).count()
+        };
         let honest = spelled_twice(20, true, true);
-        assert_eq!((told(&honest).0, twos(&honest)), (Signal::CanonicalLink, 20));
+        assert_eq!((followed(&honest).0, twos(&honest)), (Signal::CanonicalLink, 20));
         // Each spelling as its own canonical one.
         let echo = spelled_twice(20, true, false);
-        assert_eq!((told(&echo).0, twos(&echo)), (Signal::Digest, 20));
+        assert_eq!((followed(&echo).0, twos(&echo)), (Signal::Digest, 20));
         let mixed = [spelled_twice(20, true, false), spelled_twice(1, false, true)].concat();
-        assert_eq!((told(&mixed).0, twos(&mixed)), (Signal::Digest, 20));
+        assert_eq!((followed(&mixed).0, twos(&mixed)), (Signal::Digest, 20));
         // All pages of a script as one, be it the start page.
         for pages_of_script in [3, 60] {
             let faceted: Vec<Page> = (0..60)
@@ -343,7 +344,7 @@ mod tests {
                     })
                 })
                 .collect();
-            assert_eq!((told(&faceted).0, twos(&faceted)), (Signal::Digest, 60));
+            assert_eq!((followed(&faceted).0, twos(&faceted)), (Signal::Digest, 60));
         }
     }
 
@@ -355,14 +356,14 @@ mod tests {
                 link.clear();
             }
         }
-        assert_eq!(told(&pages).0, Signal::Digest, "a tenth of the URLs");
-        assert_eq!(told(&spelled_twice(9, true, true)).0, Signal::Digest, "a small site");
+        assert_eq!(followed(&pages).0, Signal::Digest, "a tenth of the URLs");
+        assert_eq!(followed(&spelled_twice(9, true, true)).0, Signal::Digest, "a small site");
     }
 
     #[test]
     fn without_digests_some_links_must_lead_elsewhere() {
-        assert_eq!(told(&spelled_twice(20, false, false)).0, Signal::None);
-        assert_eq!(told(&spelled_twice(20, false, true)).0, Signal::CanonicalLinkAlone);
+        assert_eq!(followed(&spelled_twice(20, false, false)).0, Signal::None);
+        assert_eq!(followed(&spelled_twice(20, false, true)).0, Signal::CanonicalLinkAlone);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Handlers: which program of a site answers, as far as the path tells; the scope of rules.
+//! Handlers: which program of a site answers, as far as the path shows; the scope of rules.
 
 use super::identity::Secret;
 use super::table::{Map, map};

@@ -35,7 +35,7 @@ impl Lookup {
         Lookup { table: HashTable::with_capacity(things), keys: ahash::RandomState::new() }
     }
 
-    /// The number of `text`, of which `next` is made if there is none; `text_of` tells the texts of
+    /// The number of `text`, of which `next` is made if there is none; `text_of` gives the texts of
     /// numbers.
     pub(crate) fn number<'a>(
         &mut self,
@@ -220,7 +220,7 @@ pub(crate) fn groups_of(keys: &[Keyed]) -> impl Iterator<Item = &[Keyed]> {
     groups(keys, |keyed| keyed.draw, |keyed| (keyed.check, keyed.url))
 }
 
-/// Sorts rows that begin with a hash, whose first bits tell about where each belongs.
+/// Sorts rows that begin with a hash, whose first bits say about where each belongs.
 pub(crate) fn sort_hashed<T: Copy + Ord>(rows: &mut Vec<T>, hash: impl Fn(&T) -> u64) {
     let bits = (rows.len() as u64 / ROWS_A_BUCKET).max(1).ilog2();
     if bits < 4 {

@@ -267,19 +267,19 @@ fn captures<'a>(
     }
     let mut contents = 0;
     let mut numbers = vec![NO_CONTENT; known];
-    let mut telling: Vec<(i64, u32)> = Vec::new();
+    let mut shown: Vec<(i64, u32)> = Vec::new();
     for (at, url) in table.urls.iter_mut().enumerate() {
         let own = &mut sorted[starts[at] as usize..starts[at + 1] as usize];
         own.sort_unstable_by(|(time, content), (than, other)| {
             time.cmp(than).then_with(|| order(*content).cmp(&order(*other)))
         });
-        telling.clear();
-        telling.extend(own.iter().filter(|(_, content)| *content != NO_CONTENT));
-        telling.dedup();
+        shown.clear();
+        shown.extend(own.iter().filter(|(_, content)| *content != NO_CONTENT));
+        shown.dedup();
         let start = table.captures.len() as u32;
         // The first is kept, and evenly spread ones after it.
-        let step = telling.len().div_ceil(MINE_CAPTURES_MAX).max(1);
-        for (time, content) in telling.iter().step_by(step) {
+        let step = shown.len().div_ceil(MINE_CAPTURES_MAX).max(1);
+        for (time, content) in shown.iter().step_by(step) {
             let number = &mut numbers[*content as usize];
             if *number == NO_CONTENT {
                 *number = contents;

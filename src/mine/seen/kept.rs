@@ -1,4 +1,4 @@
-//! Which URLs of a site are kept, if there are too many, in the order of their bytes.
+//! Which URLs of a site are kept where there are too many, sorted by their bytes.
 //!
 //! HOT: once per distinct URL.
 

@@ -1,4 +1,4 @@
-//! One fetch of one URL, as a log or an index tells it.
+//! One fetch of one URL, as a log or an index records it.
 
 /// What was seen when a URL was asked for. Borrowed from the record it was read from.
 ///

@@ -29,7 +29,7 @@ impl Shape {
             }
             at += run + 1;
         }
-        // `(S(…))`, as servers of ASP.NET write it: the brackets tell enough.
+        // `(S(…))`, as servers of ASP.NET write it: the brackets are sign enough.
         if let Some(core) = segment.strip_prefix(b"(S(").and_then(|rest| rest.strip_suffix(b"))"))
             && core.len() >= SESSION_BYTES_MIN
             && core.iter().all(is_core)

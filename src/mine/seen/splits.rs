@@ -31,7 +31,7 @@ pub(crate) struct Cell {
     pub(crate) handler: u32,
     /// What is true of all URLs of the cell.
     pub(crate) when: Vec<Condition>,
-    /// Is that all that tells them from other cells? Not of those that fit no condition.
+    /// Is that all that separates them from other cells? Not of those that fit no condition.
     pub(crate) is_reported: bool,
     /// Was it seen to be where the parameter matters, so that nothing is proposed there?
     pub(crate) is_out: bool,

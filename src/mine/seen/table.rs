@@ -82,7 +82,7 @@ pub(crate) struct Param {
 /// The value of URLs without the parameter, and of those that are known to be the same.
 pub(crate) const ABSENT: u64 = 0;
 
-/// The value of a parameter without `=`. No rule tells it from an empty one.
+/// The value of a parameter without `=`. No rule distinguishes it from an empty one.
 pub(crate) const NO_VALUE: u64 = 0x6E6F_7661_6C75_6500;
 
 /// The numbers where a list begins. Their hashes, and that of the empty value, stand for no other
@@ -397,8 +397,8 @@ pub(crate) mod tests {
                 assert_eq!(table.moves.len(), expected, "{status}");
                 let text = |url: u32| table.bytes(table.urls[url as usize].text);
                 for (from, to) in &table.moves {
-                    let told = [text(*from), text(*to)];
-                    assert_eq!(told, [&b"http://a.test/"[..], b"http://www.a.test/"]);
+                    let hosts = [text(*from), text(*to)];
+                    assert_eq!(hosts, [&b"http://a.test/"[..], b"http://www.a.test/"]);
                 }
             }
         }

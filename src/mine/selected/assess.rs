@@ -82,7 +82,7 @@ impl Selector<'_> {
         usual: f64,
     ) -> (Validated, Channels) {
         let folds = candidate.act == Act::Path(PathAct::FoldCase);
-        let by_sections = candidate.act.is_told_by_sections();
+        let by_sections = candidate.act.is_judged_by_sections();
         if let Some(against) = kept.filter(|_| folds) {
             candidate.reach = candidate.reach.without(against);
         }

@@ -90,7 +90,7 @@ mod tests {
         let site = Site::of(rows);
         match &site.select(vec![Candidate::new(Act::Path(PathAct::FoldCase))])[..] {
             [] => "gone".to_string(),
-            [one] => format!("{}, {}", site.told(&one.candidate.reach), one.everywhere),
+            [one] => format!("{}, {}", site.reach_as_text(&one.candidate.reach), one.everywhere),
             more => panic!("{more:?}"),
         }
     }
@@ -99,7 +99,7 @@ mod tests {
     fn sections_are_kept_from_folding() {
         assert_eq!(folds(&rows(0)), "all, true");
         assert_eq!(folds(&rows(100)), "all but /v/{slug}, true");
-        // A section that is spelled in capitals, too, cannot be told from the rest.
+        // A section that is spelled in capitals, too, cannot be distinguished from the rest.
         let with = |links, more: &str| {
             let more = (format!("http://a.test{more}"), "more".to_string());
             folds(&[rows(links), vec![more]].concat())

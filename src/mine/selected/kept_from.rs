@@ -10,7 +10,7 @@ use crate::mine::seen::table::Param;
 use crate::mine::trials::{CONTRADICTION, Trials, contradicts, is_below_bar};
 use crate::mine::validated::support::Support;
 
-/// Fewest URLs that tell whether a parameter has a new value each time.
+/// Fewest URLs that show whether a parameter has a new value each time.
 const NEW_MIN: usize = 20;
 
 /// Agreement of pages with themselves from which on a group that disagrees says that these are
@@ -28,7 +28,7 @@ impl Selector<'_> {
         if candidate.settled {
             return Some(BTreeSet::new());
         }
-        if candidate.act.is_told_by_sections() {
+        if candidate.act.is_judged_by_sections() {
             return self.sections_against(candidate, support);
         }
         if !candidate.act.is_scoped() {
@@ -148,7 +148,7 @@ mod tests {
         validation.validate(std::slice::from_ref(&candidate));
         let support = validation.finish();
         let kept = selector.kept_from(&candidate, &support[0]).expect("it can be kept from all");
-        site.told(&Reach::Only(kept))
+        site.reach_as_text(&Reach::Only(kept))
     }
 
     #[test]

@@ -56,8 +56,9 @@ pub(crate) fn sums<'a>(handlers: &'a Handlers, trials: &BTreeMap<u32, Trials>) -
 }
 
 impl Selector<'_> {
-    /// What is left of a contradicted candidate that is told by sections: all but those that speak
-    /// against it, if it can be kept from them, and they are few beside those that speak for it.
+    /// What is left of a contradicted candidate that is judged by sections: all but those that
+    /// speak against it, if it can be kept from them, and they are few beside those that speak for
+    /// it.
     pub(super) fn without_sections(&self, candidate: &Candidate, support: &Support) -> Decision {
         let sections = sums(self.sections.handlers, &support.by_handler);
         let agrees =
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_that_disagrees_is_an_exception_of_what_is_told_by_sections() {
+    fn a_section_that_disagrees_is_an_exception_of_what_is_judged_by_sections() {
         let suffix = |kind: &DustKind| matches!(kind, DustKind::AliasSuffix { .. });
         let slash = |folder: &str, page| {
             let url = format!("http://a.test/{folder}/page-{page}");

@@ -136,7 +136,7 @@ impl Selector<'_> {
     /// What is left of a contradicted candidate: the handlers that do not contradict it, if any
     /// does.
     fn narrowed(&self, candidate: &Candidate, support: &Support) -> Decision {
-        if candidate.act.is_told_by_sections() {
+        if candidate.act.is_judged_by_sections() {
             return self.without_sections(candidate, support);
         }
         if candidate.act == Act::Path(PathAct::FoldCase) {
@@ -256,7 +256,7 @@ mod tests {
             [] => "gone".to_string(),
             [one] => {
                 let holds = if one.holds { "holds" } else { "open" };
-                format!("{}, {holds}", site.told(&one.candidate.reach))
+                format!("{}, {holds}", site.reach_as_text(&one.candidate.reach))
             }
             more => panic!("{more:?}"),
         }

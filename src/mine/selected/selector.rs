@@ -50,12 +50,12 @@ pub(crate) struct Validated {
     /// Good enough to be shown?
     pub(crate) plausible: bool,
     /// Does nothing speak against it where it reaches? Asked of the case of paths, and of what is
-    /// told by sections.
+    /// judged by sections.
     pub(crate) everywhere: bool,
 }
 
 impl Validated {
-    /// Will it be applied without asking, as far as contents tell?
+    /// Will it be applied without asking, as far as contents show?
     pub(crate) fn is_held(&self) -> bool {
         self.holds && !self.prior.guarded
     }

@@ -115,7 +115,7 @@ fn largest(by: Measure<'_>, candidate: u16, classes: &[Class]) -> Option<Sample>
 }
 
 /// What classes of hardly more than one URL each say: one of them, as drawn, beside all others
-/// together. The looks at two of them are told as well.
+/// together. The looks at two of them are returned as well.
 fn single(by: Measure<'_>, candidate: u16, classes: &[Class], out: &mut Vec<Sample>) {
     if classes.len() < URLS_MIN {
         return;
@@ -135,7 +135,7 @@ fn single(by: Measure<'_>, candidate: u16, classes: &[Class], out: &mut Vec<Samp
     }
 }
 
-/// What two classes say that agree, or do not, as `one` tells.
+/// What two classes say that agree, or do not, as `one` has it.
 fn sample(
     by: Measure<'_>,
     candidate: u16,

@@ -28,7 +28,7 @@ pub(crate) enum Weight {
     Full,
     /// As a sample, unless values of the candidate stand in blocks (see `classes.rs`).
     UnlessInBlocks,
-    /// Not as a sample: it is one look at two values, which tells whether they stand in blocks.
+    /// Not as a sample: it is one look at two values, which shows whether they stand in blocks.
     Look,
 }
 
@@ -164,20 +164,20 @@ impl Sampler {
         let width = self.members.len();
         self.pairs.clear();
         let urls = &by.table.urls;
-        let tells = |member: &u32| {
+        let is_distinctive = |member: &u32| {
             let captures = by.table.captures_of(&urls[*member as usize]);
             captures.iter().any(|capture| !by.calibration.hot[capture.content as usize])
         };
         // One bit for each member; there are no more than 24.
-        let telling = self
+        let distinctive = self
             .members
             .iter()
             .enumerate()
-            .fold(0u32, |all, (at, one)| all | u32::from(tells(one)) << at);
+            .fold(0u32, |all, (at, one)| all | u32::from(is_distinctive(one)) << at);
         let steady = by.calibration.is_steady();
         for (at, a) in self.members.iter().enumerate() {
             for (to, b) in self.members.iter().enumerate().skip(at + 1) {
-                if telling >> at & telling >> to & 1 == 0 {
+                if distinctive >> at & distinctive >> to & 1 == 0 {
                     self.pairs.push(NEVER);
                     continue;
                 }

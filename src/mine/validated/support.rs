@@ -5,7 +5,7 @@
 //! The candidates are applied all at once, so that a group holds all spellings of a page that
 //! they explain together. For each candidate that made a difference inside a group, the two
 //! members are compared that differ in it and in as little else as possible. If they agree, every
-//! candidate that tells them apart is right about them: were one of them wrong, these would be
+//! candidate that they differ in is right about them: were one of them wrong, these would be
 //! two pages. If they do not agree, at least one is wrong, and it counts against each of them. So
 //! agreement is evidence for stacked parameters that never occur alone, and disagreement is only
 //! ever counted too much.
@@ -17,7 +17,7 @@ use crate::mine::trials::Trials;
 
 /// A value is large if so many URLs have it, and one of so many of those with any value. It must
 /// then be in some agreements. Reason: `lang=en` may be the page without `lang` where `lang=de` is
-/// another, and pages that are hardly seen twice do not tell.
+/// another, and pages that are hardly seen twice do not show it.
 const VALUE_URLS_MIN: u64 = 10;
 const VALUE_SHARE: u64 = 25;
 const VALUE_AGREEMENTS_MIN: u64 = 2;
@@ -95,7 +95,7 @@ impl Counter {
     }
 
     /// Counts the `samples` of one candidate, with their handlers, in the order of their groups.
-    /// `agreed` is told those that agree and count.
+    /// `agreed` is called with those that agree and count.
     pub(crate) fn count<'a>(
         &mut self,
         support: &mut Support,

@@ -247,7 +247,7 @@ impl<'a> Validation<'a> {
         })
     }
 
-    /// What the reach of a candidate, by number, is told in for a URL: its handler, or its stem.
+    /// What the reach of a candidate, by number, consists of for a URL: its handler, or its stem.
     fn handler_or_stem(&self, url: u32, candidate: usize) -> u32 {
         let url = &self.table.urls[url as usize];
         let act = &self.candidates[candidate].act;
@@ -352,7 +352,7 @@ impl<'a> Validation<'a> {
         self.groups.iter().zip(keys.filter(|group| group.len() > 1))
     }
 
-    /// Those of some candidates that share no group with one before them. They are told by their
+    /// Those of some candidates that share no group with one before them. They are given by their
     /// indexes among those that were validated last.
     pub(crate) fn first_in_groups(&self, mut some: Vec<usize>) -> Vec<usize> {
         if some.len() <= 1 {
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn candidates_without_a_common_group_are_told() {
+    fn candidates_without_a_common_group_are_found() {
         let table = table_over_time(&rows());
         let calibration = Calibration::measure(&table);
         let handlers = vec![0; table.paths.len()];

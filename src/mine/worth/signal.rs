@@ -145,10 +145,9 @@ impl Calibration {
         if needs_confirmation { calibration.fit(table, None) } else { calibration.follow(counted) }
     }
 
-    /// The same, where `handlers`, one for each path, tell pages apart that are noisy from others:
-    /// those that agree with themselves are taken at their word. Reason: a page of which each
-    /// spelling is another page shows each content once, as noise does, and would never speak
-    /// against a rule.
+    /// The same, where `handlers`, one for each path, separate noisy pages from others: those that
+    /// agree with themselves are believed. Reason: a page of which each spelling is another page
+    /// shows each content once, as noise does, and would never speak against a rule.
     pub(crate) fn by_handlers(self, table: &Table, handlers: &[u32]) -> Calibration {
         if !self.needs_confirmation {
             return self;
@@ -168,7 +167,7 @@ impl Calibration {
         Calibration { believed_at: believed_at.collect(), ..self }.fit(table, None)
     }
 
-    /// The same, with what is told from recaptures measured anew. `pages`, one number for each URL,
+    /// The same, with what recaptures show measured anew. `pages`, one number for each URL,
     /// says which URLs are likely to be one page: no page counts for more than
     /// [`RECAPTURES_MAX`] recaptures in each gap. Reason: samples count pages, and the few that
     /// everybody visits are not like the others.
@@ -299,8 +298,8 @@ impl Calibration {
         nearest.map(|one| ContentComparison { agree: shared.is_some(), content, ..one })
     }
 
-    /// Does a capture of this URL show something that tells pages apart?
-    pub(crate) fn tells(&self, url: &Url, capture: &Capture) -> bool {
+    /// Does a capture of this URL show a content by which pages can be told apart?
+    pub(crate) fn is_distinctive(&self, url: &Url, capture: &Capture) -> bool {
         let content = capture.content as usize;
         let is_believed = !self.needs_confirmation
             || self.believed_at.get(url.path as usize) == Some(&true)

@@ -40,7 +40,7 @@ const UNLIKELY: f64 = 1e-3;
 const UNLIKE: f64 = 0.01;
 
 /// Least chance that two visitors see one version. Reason: with less, most pages differ for each
-/// visitor, and nothing tells that from pages that print their own URL.
+/// visitor, which looks just like pages that print their own URL.
 const CHANCE_MIN: f64 = 0.5;
 
 /// Least share of disagreements after which one of the two contents is seen again.

@@ -1,4 +1,4 @@
-//! From what holds to what is written: rules with their evidence.
+//! Candidates that hold become rules, with their evidence.
 
 use super::moves::Moves;
 use super::patterns::{session, text};
@@ -181,7 +181,7 @@ fn note(handlers: &Handlers, validated: &Validated, left_out: usize) -> String {
     if matches!(validated.candidate.act, Act::Keep(..)) {
         notes.push("the groups are names of parameters".to_string());
     }
-    if !validated.everywhere && validated.candidate.act.is_told_by_sections() {
+    if !validated.everywhere && validated.candidate.act.is_judged_by_sections() {
         let sections = sums(handlers, &validated.support.by_handler).into_iter();
         let against = sections.filter(Section::is_against).take(SECTIONS_SHOWN);
         notes.extend(against.map(

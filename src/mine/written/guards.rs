@@ -90,6 +90,6 @@ pub(super) fn traps(site: &str, table: &Table) -> Vec<Trap> {
     found.into_iter().map(trap).collect()
 }
 
-/// Fewest URLs that make a trap, and most traps of a site that are told.
+/// Fewest URLs that make a trap, and most traps of a site that are reported.
 const TRAP_URLS_MIN: u64 = 3;
 const TRAPS_MAX: usize = 32;

@@ -22,7 +22,7 @@ pub(super) struct Moves<'a> {
     handler_of: HashMap<Vec<u8>, u32>,
 }
 
-/// A path, and the template that tells what varies in it.
+/// A path, and the template that says what varies in it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Moved<'a> {
     pub(super) path: Vec<u8>,
@@ -33,13 +33,13 @@ pub(super) struct Moved<'a> {
 }
 
 impl<'a> Moves<'a> {
-    /// The rules for paths among `told`, each with whether it is in force.
+    /// The rules for paths among `validated`, each with whether it is in force.
     pub(super) fn of(
         loose_paths: &[LoosePath],
         handlers: &'a Handlers,
-        told: impl Iterator<Item = (&'a Validated, bool)>,
+        validated: impl Iterator<Item = (&'a Validated, bool)>,
     ) -> Moves<'a> {
-        let mut acts: Vec<(&PathAct, &Reach, bool)> = told
+        let mut acts: Vec<(&PathAct, &Reach, bool)> = validated
             .filter_map(|(one, in_force)| match &one.candidate.act {
                 Act::Path(act) => Some((act, &one.candidate.reach, in_force)),
                 _ => None,

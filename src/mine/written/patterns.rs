@@ -14,7 +14,7 @@ use crate::mine::seen::segments::{Shape, last_start};
 /// is in use is longer.
 const SESSION_BYTES_MAX: usize = 64;
 
-/// Most bytes that [`around`] tells of a path. Reason: a pattern has an end; so
+/// Most bytes that [`around`] writes of a path. Reason: a pattern has an end; so
 /// many tell paths apart.
 const AROUND_BYTES_MAX: usize = 255;
 

@@ -58,7 +58,7 @@ impl Scopes {
     }
 }
 
-/// What is needed to tell where a candidate holds. `values` gives the text of a parameter's value.
+/// What is needed to write where a candidate holds. `values` gives the text of a parameter's value.
 pub(super) struct Scoper<'a, F> {
     pub(super) table: &'a Table,
     pub(super) handlers: &'a Handlers,
@@ -81,7 +81,7 @@ impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Scoper<'_, F> {
         match reach {
             Reach::All => Some(Scopes::everywhere(Vec::new(), self.table.urls.len() as u64)),
             Reach::Except(except)
-                if *act == Act::Path(PathAct::FoldCase) || act.is_told_by_sections() =>
+                if *act == Act::Path(PathAct::FoldCase) || act.is_judged_by_sections() =>
             {
                 let heads = heads(self.handlers, except).into_iter();
                 // As it is spelled, and in lower case, which is what other rules may make of it.
@@ -162,9 +162,9 @@ impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Scoper<'_, F> {
             let whole: BTreeSet<u32> = all.filter(|one| !paths.contains(one)).collect();
             let urls = whole.difference(under).map(|one| self.spellings.urls(*one)).sum();
             let mut scopes = Scopes::everywhere(except, urls);
-            let told = self.written(act, reach, &paths, &whole);
-            scopes.written.extend(told.written);
-            scopes.left_out += told.left_out;
+            let rest = self.written(act, reach, &paths, &whole);
+            scopes.written.extend(rest.written);
+            scopes.left_out += rest.left_out;
             scopes
         };
         let patterns = self.all_patterns(paths.iter().copied(), usize::MAX);
@@ -204,7 +204,7 @@ impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Scoper<'_, F> {
     }
 
     /// The scopes for the patterns of these handlers: without conditions if all of a
-    /// handler is `whole`, else one for each cell that can be told. They are kept from the
+    /// handler is `whole`, else one for each cell that can be written. They are kept from the
     /// handlers that are not.
     fn written(
         &self,
@@ -222,7 +222,7 @@ impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Scoper<'_, F> {
             let own = if is_whole { whole } else { &here };
             let parts = match is_whole {
                 true => vec![(None, Vec::new())],
-                false => self.told(act, reach, *path),
+                false => self.written_cells(act, reach, *path),
             };
             for (cell, when) in parts {
                 for (at, (pattern, urls)) in self.spellings.targets(*path, own).enumerate() {
@@ -255,17 +255,23 @@ impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Scoper<'_, F> {
         act.param().map_or(Vec::new(), |name| self.table.splits.cells_of(name, path))
     }
 
-    /// The cells of a path within `reach` that can be told, with their conditions.
-    fn told(&self, act: &Act, reach: &Reach, path: u32) -> Vec<(Option<u32>, Vec<DustCondition>)> {
+    /// The cells of a path within `reach` that can be written, with their conditions.
+    fn written_cells(
+        &self,
+        act: &Act,
+        reach: &Reach,
+        path: u32,
+    ) -> Vec<(Option<u32>, Vec<DustCondition>)> {
         let cells = self.cells(act, path).into_iter().filter(|cell| reach.has(*cell));
-        let told = cells.filter_map(|cell| {
+        let written = cells.filter_map(|cell| {
             let when = self.when(self.table.splits.cell(cell)?)?;
             Some((Some(cell), when))
         });
-        told.collect()
+        written.collect()
     }
 
-    /// The conditions of a cell; `None` if they do not tell it from others, or cannot be written.
+    /// The conditions of a cell; `None` if they do not separate it from others, or cannot be
+    /// written.
     fn when(&self, cell: &Cell) -> Option<Vec<DustCondition>> {
         let name = |number: u32| {
             let name = text(&self.table.names[number as usize])?;

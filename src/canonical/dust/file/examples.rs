@@ -9,7 +9,7 @@ use crate::error::Result;
 /// What came of the examples of a rule file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TestedRules {
-    /// The rules that are left out, whatever their status, as [`DustRules::compile`] tells them.
+    /// The rules that are left out, whatever their status, as [`DustRules::compile`] returns them.
     pub refused: Vec<Refusal>,
     /// The examples that were tried: pairs of URLs.
     pub examples: usize,
@@ -46,7 +46,7 @@ impl DustRules {
     /// - What is applied: all rules in force. A rule of status `review` is applied by itself, and
     ///   one that is `off` is not tried.
     /// - Failure: a configuration error where `settings` describe no profile. What is wrong with
-    ///   the file is told in the answer.
+    ///   the file is in the answer.
     ///
     /// ```
     /// use undust::canonical::{DustRules, ExampleFault, RuleFile, Settings};

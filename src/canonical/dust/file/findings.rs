@@ -47,7 +47,7 @@ impl DustRules {
     /// - Shape: all rules and guards. What is refused does nothing to others: no rule is dead
     ///   because of it.
     /// - Limits: as of [`dead`](DustRules::dead).
-    /// - Failure: none; what is wrong is told in the answer.
+    /// - Failure: none; what is wrong is in the answer.
     ///
     /// ```
     /// use undust::canonical::{DustRules, FindingKind, RuleFile};
@@ -71,14 +71,14 @@ impl DustRules {
             format!("rule {} ({title}) does nothing: {why}", at + 1)
         });
         let mut findings = Vec::new();
-        let mut tell = |kind: FindingKind, messages: Vec<String>| {
+        let mut add = |kind: FindingKind, messages: Vec<String>| {
             findings.extend(messages.into_iter().map(|message| Finding { kind, message }));
         };
-        tell(FindingKind::Refused, refused.into_iter().map(|refusal| refusal.why).collect());
-        tell(FindingKind::Dead, dead.collect());
-        tell(FindingKind::NeverMet, DustRules::never_met(&applied));
-        tell(FindingKind::Misspelled, DustRules::misspelled(file));
-        tell(FindingKind::Doubtful, DustRules::doubtful(file));
+        add(FindingKind::Refused, refused.into_iter().map(|refusal| refusal.why).collect());
+        add(FindingKind::Dead, dead.collect());
+        add(FindingKind::NeverMet, DustRules::never_met(&applied));
+        add(FindingKind::Misspelled, DustRules::misspelled(file));
+        add(FindingKind::Doubtful, DustRules::doubtful(file));
         let in_force = applied.rules.iter().filter(|rule| rule.status.is_in_force()).count();
         LintedRules { in_force, findings }
     }

@@ -67,9 +67,9 @@ impl DustRules {
                         && !scope.except.contains(&folded(text))
                     {
                         let title = file.rules[rule.rule as usize].title();
-                        let told = told_folded(fold, text);
+                        let why = why_folded(fold, text);
                         found.entry(rule.rule).or_insert(format!(
-                            "rule {} ({title}) is not kept from {text}: {told}",
+                            "rule {} ({title}) is not kept from {text}: {why}",
                             rule.rule + 1
                         ));
                     }
@@ -92,7 +92,7 @@ impl DustRules {
             let is_there = |path: &str| known.contains(&(name.as_str(), param.as_str(), path));
             let above = if path.has_upper() { rules_above(&by_site, &site) } else { Vec::new() };
             let why = match folds_all(&above, &path) {
-                Some(fold) if !is_there(&folded(&guard.path)) => told_folded(fold, &guard.path),
+                Some(fold) if !is_there(&folded(&guard.path)) => why_folded(fold, &guard.path),
                 _ => match aliased.get(site.as_slice()).filter(|(to, _)| !is_under(to, &site)) {
                     Some((_, alias)) => format!(
                         "rule {} makes another host of {} itself, whose guards hold",
@@ -120,16 +120,16 @@ impl DustRules {
         for (number, rule) in rules {
             let forms = spelling.rule(rule);
             if !forms.iter().any(|form| is_spelled_as(form, rule)) {
-                let told = told(forms.first().map(DustRule::title));
-                found.push(format!("rule {} ({}): {told}", number + 1, rule.title()));
+                let what = misspelling(forms.first().map(DustRule::title));
+                found.push(format!("rule {} ({}): {what}", number + 1, rule.title()));
             }
         }
         for (number, guard) in (1..).zip(&file.guards) {
             let forms = spelling.guard(guard);
             let is_same = |form: &Guard| (&form.param, &form.path) == (&guard.param, &guard.path);
             if !forms.iter().any(is_same) {
-                let told = told(forms.first().map(guard_title));
-                found.push(format!("guard {number} ({}): {told}", guard_title(guard)));
+                let what = misspelling(forms.first().map(guard_title));
+                found.push(format!("guard {number} ({}): {what}", guard_title(guard)));
             }
         }
         found
@@ -259,7 +259,7 @@ fn folded(pattern: &str) -> String {
     parts(pattern).map(fold).collect()
 }
 
-fn told_folded(fold: &Compiled, pattern: &str) -> String {
+fn why_folded(fold: &Compiled, pattern: &str) -> String {
     format!("rule {} folds such paths before; write {}", fold.rule + 1, folded(pattern))
 }
 
@@ -270,7 +270,8 @@ fn guard_title(guard: &Guard) -> String {
     }
 }
 
-fn told(spelled: Option<String>) -> String {
+/// What a message says of a text that no canonical URL holds; it is taken for `spelled`.
+fn misspelling(spelled: Option<String>) -> String {
     match spelled {
         Some(spelled) => format!("canonical URLs are spelled in another way; taken for {spelled}"),
         None => "in canonical URLs both sides are the same, so it does nothing".to_string(),

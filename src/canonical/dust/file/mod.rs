@@ -107,7 +107,7 @@ impl RuleFile {
 
     /// Adds what `text` says piece by piece: what TOML makes of it takes some 25 times its bytes,
     /// as long as it is there. `false` where it is short, or where the pieces may not be what the
-    /// whole is; a mistake is told by its line in the whole, too.
+    /// whole is; a mistake is reported by its line in the whole, too.
     fn add_pieces(&mut self, text: &str) -> Result<bool> {
         if text.len() <= PIECE_BYTES || ["\"\"\"", "'''"].iter().any(|quotes| text.contains(quotes))
         {
@@ -447,7 +447,7 @@ mod tests {
         assert!(read(&text) == (true, file.clone()) && RuleFile::parse(&text).unwrap() == file);
         let lines = text.replace("examples = [", "examples = [\n");
         assert!(read(&lines) == (true, file.clone()));
-        // What pieces cannot be told of, and what they would take that the whole does not.
+        // What cannot be read in pieces, and what pieces would take that the whole does not.
         let quotes = text.replacen("\"0.1\"", "\"\"\"0.1\"\"\"", 1);
         assert!(!read(&quotes).0 && RuleFile::parse(&quotes).unwrap() == file);
         let late = format!("{text}[about]\nminer = \"0.2\"\n");

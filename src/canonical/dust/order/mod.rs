@@ -10,7 +10,7 @@
 //! 3. So after the pass no rule changes anything, and a second pass is the first one's result: the
 //!    rules are idempotent, and they end because the pass is finite.
 //!
-//! Whether one enables another is told in `enables.rs`. Rules on a cycle have no such order: the
+//! `enables.rs` finds out whether one enables another. Rules on a cycle have no such order: the
 //! weakest of them is refused.
 
 mod enables;

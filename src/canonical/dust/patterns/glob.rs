@@ -14,10 +14,10 @@ use crate::canonical::dust::compile::too_long;
 use crate::error::{Error, Result};
 use crate::limits::{DUST_TEXT_BYTES_MAX, DUST_WILDCARDS_MAX};
 
-/// Most pairs of steps that are looked at to tell two patterns apart.
+/// Most pairs of steps that are looked at to find out whether two patterns have a text in common.
 const PAIRS_MAX: usize = 1 << 18;
-/// Most sets of steps that are looked at to tell that one pattern matches all that another does.
-/// Reason: there may be as many as 2 to the number of steps.
+/// Most sets of steps that are looked at to find out whether one pattern matches all that another
+/// does. Reason: there may be as many as 2 to the number of steps.
 const SETS_MAX: usize = 1 << 12;
 
 /// A pattern.
@@ -39,7 +39,7 @@ impl Glob {
         Glob::of([Step::Many(Bytes::ANY)])
     }
 
-    /// A pattern made of steps, for telling what rules can write from what others read.
+    /// A pattern made of steps, to compare what rules can write with what others read.
     pub(crate) fn of(steps: impl IntoIterator<Item = Step>) -> Glob {
         let mut steps = steps.into_iter().peekable();
         let literal = std::iter::from_fn(|| steps.next_if(|step| step.only().is_some()));

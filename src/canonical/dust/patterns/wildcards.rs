@@ -1,4 +1,4 @@
-//! Patterns in pieces: text, and what stands for other text.
+//! Patterns in pieces: text and wildcards, which stand for other text.
 
 /// A part of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -95,8 +95,8 @@ impl Spelling {
         kinds
     }
 
-    /// An alias of what paths end with; `None` if it does nothing, or is all of what tells
-    /// a path from others.
+    /// An alias of what paths end with; `None` if it does nothing, or is all that distinguishes a
+    /// path from others.
     fn suffix(&self, host: &str, from: &str, to: &str) -> Option<DustKind> {
         let is_bare = !from.starts_with(['/', '.']);
         let as_end = |text: &str| if is_bare { format!("/{text}") } else { text.to_string() };

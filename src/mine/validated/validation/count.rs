@@ -1,4 +1,4 @@
-//! What a validation comes to: samples counted, what is known at the end only, keys, examples.
+//! The results of a validation: counted samples, what is known at its end only, keys, examples.
 //!
 //! HOT: once per sample of a candidate whose support is stale.
 

@@ -65,11 +65,12 @@ impl Validation<'_> {
                 let path = row.path as usize;
                 let place = Place { handler: self.handlers[path], stem: self.table.stems[path] };
                 let contents = self.table.captures_of(row).iter().map(|capture| capture.content);
-                let telling = contents.filter(|content| !self.calibration.hot[*content as usize]);
+                let distinctive =
+                    contents.filter(|content| !self.calibration.hot[*content as usize]);
                 match taken(*url).find(|one| one.candidate == candidate) {
-                    None => bare.extend(telling),
+                    None => bare.extend(distinctive),
                     Some(one) => {
-                        shown.extend(telling.map(|content| (place, content, one.mark)));
+                        shown.extend(distinctive.map(|content| (place, content, one.mark)));
                     }
                 }
             }

@@ -103,8 +103,8 @@ impl Validation<'_> {
         let handler = self.handler_or_stem(url, candidate);
         let row = &self.table.urls[url as usize];
         let captures = self.table.captures_of(row).iter();
-        let telling = captures.filter(|capture| self.calibration.tells(row, capture));
-        telling.map(move |capture| Shown {
+        let distinctive = captures.filter(|capture| self.calibration.is_distinctive(row, capture));
+        distinctive.map(move |capture| Shown {
             time: capture.time,
             mark,
             content: capture.content,
@@ -140,7 +140,7 @@ fn are_pages(values: &Trials) -> bool {
 }
 
 /// The values of a group by handler, each a sample that is good if it shows what another value
-/// shows, too; but for the first, which the others are compared with. `again` tells how often a
+/// shows, too; but for the first, which the others are compared with. `again` says how often a
 /// page shows one content after so many seconds, with a bound, if that is known.
 fn values(shown: &mut [Shown], again: impl Fn(u64) -> Option<(f64, f64)>) -> BTreeMap<u32, Trials> {
     shown.sort_unstable();
