@@ -316,7 +316,7 @@ mod tests {
             ("no default scheme", |o| o.default_scheme = None, "1454de13cd090008"),
             ("default scheme", |o| o.default_scheme = Some("https".into()), "b0d3db68640718ea"),
             ("registered names", |o| o.registered_names = false, "2408b1259220ed8d"),
-            ("trailing dot", |o| o.drop_trailing_dot = false, "5fe43f19a9f61a7b"),
+            ("trailing dot", |o| o.trailing_dot = TrailingDot::Keep, "5fe43f19a9f61a7b"),
             ("form spelling", |o| o.form_spelling = false, "3cf2be96b84cb962"),
             ("empty values", |o| o.empty_values = false, "a772ec986fce1e93"),
             (
@@ -335,7 +335,7 @@ mod tests {
                 "420a0da33b069c00",
             ),
             ("www", |o| o.www = Www::Add, "98d631b5dfd931b6"),
-            ("scheme", |o| o.scheme_to_http = false, "b96245b44d6051da"),
+            ("scheme", |o| o.scheme = WebScheme::Https, "b96245b44d6051da"),
             ("sessions", |o| o.sessions = Arc::default(), "24b508514fd4bac6"),
             ("no names", |o| o.drop_params = Arc::default(), "e8f7dd4d363fa721"),
             (
