@@ -50,7 +50,7 @@ pub(super) fn doubts<'a>(
     doubts.extend(of_fields(outcome, given, needs_fields));
     doubts.extend(of_files(outcome, given.format.as_deref(), given.base_url.is_some()));
     if let Some(known) = &outcome.known {
-        doubts.extend(of_known(known, outcome.tally.hostless, given));
+        doubts.extend(of_known(known, &outcome.tally, given));
     }
     doubts.extend(of_hosts(outcome, has_rules_of_sites));
     doubts
@@ -205,8 +205,8 @@ fn no_urls(outcome: &Outcome, has_base: bool) -> Option<Doubt<'_>> {
 /// What looks wrong in the files of `--not-in`: all or most of what is to be left out may not be
 /// known then, and passes for new.
 ///
-/// So many records of the input, `hostless`, name no host.
-fn of_known<'a>(known: &'a Outcome, hostless: u64, given: &'a FormatArgs) -> Vec<Doubt<'a>> {
+/// `tally` counts the input.
+fn of_known<'a>(known: &'a Outcome, tally: &Tally, given: &'a FormatArgs) -> Vec<Doubt<'a>> {
     // Their formats are detected, whatever `--format` says.
     let mut doubts = of_files(known, None, given.base_url.is_some());
     let is_other = |file: &&InputFile, told: &str| !told.eq_ignore_ascii_case(file.layout.name());
@@ -218,8 +218,13 @@ fn of_known<'a>(known: &'a Outcome, hostless: u64, given: &'a FormatArgs) -> Vec
     }
     match known.files.as_slice() {
         _ if known.tally.records > 0 => {
-            if known.tally.hostless == known.tally.records && hostless == 0 {
-                doubts.push(Doubt::KnownHostless);
+            // Some rows of most exports, and requests of strangers in most logs, are others.
+            let are_hostless = |tally: &Tally| 2 * tally.hostless > tally.records;
+            let all = |tally: &Tally| tally.hostless == tally.records;
+            match (are_hostless(&known.tally), are_hostless(tally)) {
+                (true, false) => doubts.push(Doubt::KnownHostless { all: all(&known.tally) }),
+                (false, true) => doubts.push(Doubt::HostlessBesideKnown { all: all(tally) }),
+                _ => {}
             }
         }
         [] => doubts.push(Doubt::KnownNowhere),
@@ -473,6 +478,26 @@ mod tests {
             let told = told(&Outcome { known, ..outcome(&[], records(1)) }, flags);
             let is_told = |words| matches!(&told[..], [one] if one.contains(words));
             assert!(expected.map_or(told.is_empty(), is_told), "{flags:?}: {told:?}");
+        }
+    }
+
+    #[test]
+    fn either_side_may_name_no_hosts() {
+        let files = [file("x", "http://a.test/\n")];
+        for (known, input, expected) in [
+            (10, 0, Some("--not-in: its records name no host, so")),
+            (6, 1, Some("--not-in: most of its records name no host, so")),
+            (0, 10, Some("its records name hosts, but those of the input do not, so")),
+            (1, 6, Some("its records name hosts, but most of those of the input do not, so")),
+            (5, 5, None),
+            (10, 10, None),
+            (0, 0, None),
+        ] {
+            let [known, input] = [known, input].map(|hostless| Tally { hostless, ..records(10) });
+            let known = Some(Box::new(outcome(&files, known)));
+            let told = told(&Outcome { known, ..outcome(&[], input) }, &[]);
+            let found = told.iter().find(|told| told.contains("--not-in")).map_or("", |one| one);
+            assert!(expected.map_or(found.is_empty(), |words| found.contains(words)), "{found}");
         }
     }
 }

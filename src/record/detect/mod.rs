@@ -371,10 +371,13 @@ fn is_url(url: &[u8], is_list: bool) -> bool {
     let url = without_blanks(url);
     let first = url.split(|byte| *byte == b' ').next().unwrap_or_default();
     let blanks = url.iter().filter(|byte| **byte == b' ').count();
+    // Dumps have lines such as `Status: 1`, and `URL:: http://a.test/`.
+    let is_name = first.ends_with(b":") && blanks > 0;
     (has_scheme || first.contains(&b'.') || first.contains(&b'/'))
         // An object, a tag, a field in quotes, an array.
         && !matches!(first, [b'{' | b'<' | b'"', ..] | [b'[', b'{' | b'[' | b'"', ..])
         && blanks < 3
+        && !is_name
         && !url.contains(&b'\t')
 }
 

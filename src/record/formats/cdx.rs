@@ -21,8 +21,8 @@ const SHARE_MIN_PERCENT: usize = 90;
 /// A CDX index with its columns.
 ///
 /// - Shape: a header names each column by a letter; without one, the columns are those of the
-///   Wayback Machine's server (7), of its indexes (9, 10, 11), or of these with three more that
-///   tell where the original of a repeated capture is (12, 13, 14). `-` is nothing.
+///   Wayback Machine's server (7, or 8 with a count), of its indexes (9, 10, 11), or of these with
+///   three more that tell where the original of a repeated capture is (12, 13, 14). `-` is nothing.
 /// - Size: of the compressed record (letter `S`), or of the document in its file (`n`).
 /// - Source: Internet Archive, "CDX File Format" and "CDX and DAT Legend"; pywb, `cdxobject.py`.
 #[derive(Clone, Debug)]
@@ -111,7 +111,8 @@ impl Cdx {
         let columns: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
         let mut slots = USUAL.to_vec();
         match columns.len() {
-            7 => slots[6] = Slot::Size,
+            // The server counts repeated captures in one more column.
+            7 | 8 => slots[6] = Slot::Size,
             11 | 14 => slots.extend([Slot::Skip, Slot::Size]),
             9 | 10 | 12 | 13 => {}
             _ => return None,
@@ -123,15 +124,16 @@ impl Cdx {
         (is_time && is_url).then_some(Cdx { slots })
     }
 
-    /// The format of an answer with some of the columns (`fl=`), in any order: a URL and a time,
-    /// and what else has a form of its own. Nearly all of `lines` have to have these.
+    /// The format of an answer with some of the columns (`fl=`), in any order: a URL, a time or
+    /// both status and digest, and what else has a form of its own. Nearly all of `lines` have to
+    /// have these.
     fn of_some_columns(lines: &[&[u8]]) -> Option<Cdx> {
         let rows: Vec<Vec<&[u8]>> =
             lines.iter().map(|line| line.split(|byte| *byte == b' ').collect()).collect();
         let columns = rows.last()?.len();
         let are_most = |count: usize| 100 * count >= SHARE_MIN_PERCENT * lines.len();
         let rows: Vec<_> = rows.into_iter().filter(|row| row.len() == columns).collect();
-        if !(2..=7).contains(&columns) || !are_most(rows.len()) {
+        if !(2..=8).contains(&columns) || !are_most(rows.len()) {
             return None;
         }
         let is_of = |at: usize, has_form: Form| {
@@ -147,8 +149,10 @@ impl Cdx {
         let slot_of = |at| forms.iter().find(|(_, form)| is_of(at, *form)).map(|(slot, _)| *slot);
         let slots: Vec<Slot> = (0..columns).map(|at| slot_of(at).unwrap_or(Slot::Skip)).collect();
         let count = |slot: Slot| slots.iter().filter(|one| **one == slot).count();
-        let is_clear = count(Slot::Status).max(count(Slot::Digest)) < 2;
-        (count(Slot::Url) == 1 && count(Slot::Time) == 1 && is_clear).then_some(Cdx { slots })
+        let (statuses, digests) = (count(Slot::Status), count(Slot::Digest));
+        let is_clear = statuses.max(digests) < 2;
+        let says_when_or_what = count(Slot::Time) == 1 || statuses + digests == 2;
+        (count(Slot::Url) == 1 && says_when_or_what && is_clear).then_some(Cdx { slots })
     }
 }
 
@@ -270,6 +274,7 @@ mod tests {
         let start = "k 20140126200624 http://a.test/ text/html 200 D";
         for (rest, size) in [
             ("17", "17"),
+            ("17 3", "17"),
             ("- 9 f", ""),
             ("- - 9 f", ""),
             ("- - 17 9 f", "17"),
@@ -310,6 +315,7 @@ mod tests {
             ("http://a.test/ 20140126200624 http://b.test/", ""),
             ("http://a.test/ 20140126200624 20140126200625", ""),
             ("http://a.test/ 20140126200624 200 404", ""),
+            ("http://a.test/ text/html 200 sha1:X", "4 columns, url 1, status 3, digest 4"),
             ("http://a.test/ 200", ""),
             ("20140126200624 200", ""),
         ] {

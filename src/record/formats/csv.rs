@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use memchr::memchr;
 
+use super::cell::is_url;
 use super::field_map::{Field, FieldMap};
 use super::first_row::FirstRow;
 use super::table::{Table, put, told_delimiter, without_preamble};
@@ -87,8 +88,9 @@ pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     Some(Arc::new(Csv { table, delimiter: NO_DELIMITER }))
 }
 
-/// Are `lines` parted by tabs, with quotes around cells in the first of them or in all others?
-/// Elsewhere a quote in a table with tabs is text.
+/// Are `lines` parted by tabs, with quotes around cells in the first of them or in all others, or
+/// around a URL, or so that rows are as wide as the header only where quotes hold tabs and line
+/// ends? Elsewhere a quote in a table with tabs is text.
 pub(super) fn quotes_tabs(lines: &[&[u8]]) -> bool {
     let has_quotes =
         |line: &[u8]| line.first() == Some(&b'"') || memchr::memmem::find(line, b"\t\"").is_some();
@@ -96,7 +98,30 @@ pub(super) fn quotes_tabs(lines: &[&[u8]]) -> bool {
     let Some((header, rows)) = lines.split_first() else { return false };
     let count = cells(header);
     let are_quoted = rows.iter().all(|row| has_quotes(row) && cells(row) == count);
-    header.first() == Some(&b'"') || count > 1 && !rows.is_empty() && are_quoted
+    header.first() == Some(&b'"')
+        || count > 1 && !rows.is_empty() && (are_quoted || has_quoted_cells(lines, count))
+}
+
+/// Do quotes in some of `lines`, which tabs part, hold a URL, or what would end a cell or a row of
+/// `count` cells?
+fn has_quoted_cells(lines: &[&[u8]], count: usize) -> bool {
+    let plain_cells = |line: &[u8]| line.split(|byte| *byte == b'\t').count();
+    let is_quoted_url = |cell: &[u8]| {
+        let within = cell.strip_prefix(b"\"").and_then(|cell| cell.strip_suffix(b"\""));
+        within.is_some_and(is_url)
+    };
+    if lines.iter().any(|line| line.split(|byte| *byte == b'\t').any(is_quoted_url)) {
+        return true;
+    }
+    let text = Text::of(lines);
+    let rows = text.rows(b'\t');
+    // The sample may end within the last one.
+    let whole = &rows[..rows.len() - 1];
+    let is_even = |row: &&[u8]| split(row, b'\t').is_some_and(|cells| cells.len() == count);
+    lines.iter().any(|line| plain_cells(line) != count)
+        && whole.len() > 1
+        && whole.iter().all(is_even)
+        && whole.iter().any(|row| memchr(b'"', row).is_some())
 }
 
 /// The lines of a sample as one text again: where quotes hold line ends, a row is some of them.
@@ -300,6 +325,20 @@ mod tests {
         assert_eq!(told(&[&["sep=;"][..], &[decimal; 20]].concat()), url, "told by the file");
         let commas = [&["URL,Note"][..], &["https://a.test/,a;b"; 20]].concat();
         assert_eq!(told(&commas), url);
+        let quoted = [
+            "url\tnote",
+            "http://a.test/\tx",
+            "http://b.test/\t\"see",
+            "more\"",
+            "http://d.test/\ty",
+            "http://a.test/\tz",
+        ];
+        assert_eq!(told(&quoted), Some("http://a.test/".to_string()), "a cell over two lines");
+        assert_eq!(
+            told(&["url\tx", "/a\t1", "\"http://a.test/\"\t2"]),
+            Some("http://a.test/".to_string())
+        );
+        assert_eq!(told(&["url\tx", "/a\t\"b", "/c\td\""]), None, "quotes that are text");
         assert_eq!(told(&["url,x", "(not set),1"]).as_deref(), Some("no-url"), "a remark");
     }
 

@@ -128,6 +128,14 @@ struct Gathered<'a> {
 }
 
 impl<'a> Gathered<'a> {
+    const NOTHING: Gathered<'static> = Gathered {
+        values: [b""; SLOTS],
+        places: [u16::MAX; SLOTS],
+        has_escapes: false,
+        is_empty_request: false,
+        has_query: false,
+    };
+
     fn value(&self, part: Part) -> &'a [u8] {
         self.values[part.slot()]
     }
@@ -186,6 +194,16 @@ impl Json {
         Ok(Json { told_places, is_url_told, is_query_told, ..json })
     }
 
+    /// Strings alone, as `jq` writes them, if half of `lines` are such URLs.
+    fn strings_of(lines: &[&[u8]]) -> Option<Json> {
+        let json = Json::of_places("jsonl", vec![(String::new(), Part::Target)]);
+        let is_url = |line: &&&[u8]| {
+            line.strip_prefix(b"\"").is_some_and(is_url)
+                && json.parse_object(line, &mut Found::default()) == Parsed::Record
+        };
+        (2 * lines.iter().filter(is_url).count() >= lines.len()).then_some(json)
+    }
+
     /// Lines with these pointers, of one part the best first.
     pub(super) fn of_places(name: &'static str, places: Vec<(String, Part)>) -> Json {
         let (pointers, parts): (Vec<String>, Vec<Part>) = places.into_iter().unzip();
@@ -215,9 +233,9 @@ impl Json {
         let mut uses = vec![0; self.pointers.len()];
         uses[..self.told_places].fill(1);
         for line in lines.iter().filter(|line| !is_origin(line)) {
-            let Some(gathered) = self.gather(line) else { continue };
-            let mut found = Found::default();
-            if self.finish(&gathered, &mut found) != Parsed::Record {
+            let (mut gathered, mut found) = (Gathered::NOTHING, Found::default());
+            let is_json = self.gather(line, &mut gathered);
+            if !is_json || self.finish(&gathered, &mut found) != Parsed::Record {
                 continue;
             }
             let target = found.target.as_ptr();
@@ -237,7 +255,10 @@ impl Json {
                 None => shown.push((part.name(), place)),
             }
         }
-        let shown = shown.into_iter().map(|(name, at)| format!("{name} {}", self.pointers[at]));
+        let shown = shown.into_iter().map(|(name, at)| match &self.pointers[at][..] {
+            "" => format!("{name} whole line"),
+            pointer => format!("{name} {pointer}"),
+        });
         self.description = shown.collect::<Vec<_>>().join(", ");
         self
     }
@@ -245,7 +266,10 @@ impl Json {
     /// Finds the parts of the record in the object `text`.
     #[inline]
     pub(super) fn parse_object<'a>(&self, text: &'a [u8], found: &mut Found<'a>) -> Parsed {
-        let Some(gathered) = self.gather(text) else { return Parsed::Reject(Reject::Format) };
+        let mut gathered = Gathered::NOTHING;
+        if !self.gather(text, &mut gathered) {
+            return Parsed::Reject(Reject::Format);
+        }
         if gathered.has_escapes {
             found.escapes = Escapes::Json;
             found.fields.escapes = Escapes::Json;
@@ -261,17 +285,11 @@ impl Json {
         }
     }
 
-    /// Gathers what is at the places of the object `text`; `None` if that is no JSON.
+    /// Gathers what is at the places of the object `text` into `gathered`, where nothing is yet;
+    /// `false` if that is no JSON.
     #[inline]
-    fn gather<'a>(&self, text: &'a [u8]) -> Option<Gathered<'a>> {
-        let mut gathered = Gathered {
-            values: [b""; SLOTS],
-            places: [u16::MAX; SLOTS],
-            has_escapes: false,
-            is_empty_request: false,
-            has_query: false,
-        };
-        let is_json = scan(text, &self.places, |number, value| {
+    fn gather<'a>(&self, text: &'a [u8], gathered: &mut Gathered<'a>) -> bool {
+        scan(text, &self.places, |number, value| {
             let part = self.parts[usize::from(number)];
             gathered.has_query |= matches!(part, Part::Query | Part::Words);
             let (value, is_escaped) = match value {
@@ -295,8 +313,7 @@ impl Json {
                 gathered.values[slot] = value;
                 gathered.has_escapes |= is_escaped;
             }
-        });
-        is_json.then_some(gathered)
+        })
     }
 
     /// Puts what follows from all that was gathered into `found`.
@@ -399,14 +416,11 @@ fn is_target(text: &[u8]) -> bool {
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     let json = Json::usual("jsonl");
     let is_own = lines.first().is_some_and(|line| is_origin(line));
-    let is_string = |line: &&&[u8]| {
-        line.starts_with(b"\"")
-            && json.parse_object(line, &mut Found::default()) == Parsed::Record
-            && is_url(&line[1..])
+    let json = match is_own || first_object(&json, lines).is_some() {
+        true => json,
+        false => Json::strings_of(lines)?,
     };
-    let are_strings = || 2 * lines.iter().filter(is_string).count() >= lines.len();
-    let is_known = is_own || first_object(&json, lines).is_some() || are_strings();
-    is_known.then(|| Arc::new(json.described_by(lines)) as _)
+    Some(Arc::new(json.described_by(lines)) as _)
 }
 
 /// Recognizes objects, if the first of them with a URL has an object `request` with a `uri` in it,

@@ -165,8 +165,8 @@ fn lists_that_may_be_something_else_are_doubted() {
              its columns are 1 \"Seite\", 2 \"Aufrufe\"\n",
         ),
         (
-            rows("{\"req\":{\"url\":\"/a\"}}", 2),
-            "JSON; the URL may be in /req/url: --field /req/url\n",
+            rows("{\"call\":{\"url\":\"/a\"}}", 2),
+            "JSON; the URL may be in /call/url: --field /call/url\n",
         ),
         (rows("{\"x\":1}", 2), "JSON; --field says where the URL is, as in --field /page/url\n"),
         (

@@ -24,7 +24,9 @@ pub(in crate::cli::session) enum Doubt<'a> {
     /// A file of `--not-in` was read as another format than `--format` says.
     KnownAsOther { file: String, format: &'static str, told: &'a str },
     /// No record of `--not-in` names a host, those of the input do.
-    KnownHostless,
+    KnownHostless { all: bool },
+    /// Most records to be looked up, or all, name no host, and those of `--not-in` do.
+    HostlessBesideKnown { all: bool },
     /// There is no file in what `--not-in` names.
     KnownNowhere,
     /// The files of `--not-in` have no URL, this one and perhaps more.
@@ -119,9 +121,17 @@ impl fmt::Display for Doubt<'_> {
                 f,
                 "--not-in: {file}: read as {format}, which it looks like, though --format says {told}"
             ),
-            Doubt::KnownHostless => f.write_str(
-                "--not-in: its records name no host, so nothing is left out; --base-url says which host they \
+            Doubt::KnownHostless { all } => write!(
+                f,
+                "--not-in: {}its records name no host, so nothing is left out; --base-url says which host they \
                  are of",
+                if *all { "" } else { "most of " },
+            ),
+            Doubt::HostlessBesideKnown { all } => write!(
+                f,
+                "--not-in: its records name hosts, but {}those of the input do not, so nothing is left out; \
+                 --base-url says which host they are of",
+                if *all { "" } else { "most of " },
             ),
             Doubt::KnownNowhere => f.write_str("--not-in: no file was found in what was named"),
             Doubt::KnownEmpty { first, has_more } => write!(
@@ -144,12 +154,22 @@ impl fmt::Display for Doubt<'_> {
     }
 }
 
+/// Is `pattern` the name of a host, with no stars in it?
+fn is_name(pattern: &str) -> bool {
+    pattern.contains('.') && !pattern.contains('*')
+}
+
 impl fmt::Display for FilterAdvice<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FilterAdvice::ListsHaveNoFields => {
                 f.write_str("; they are lines of a list, which has no status, method or time")
             }
+            FilterAdvice::PatternForHosts(pattern) if is_name(pattern) => write!(
+                f,
+                "; {pattern} is a pattern for this host alone, *.{pattern} one for those below it; one for \
+                 paths begins with a slash: /{pattern}"
+            ),
             FilterAdvice::PatternForHosts(pattern) => write!(
                 f,
                 "; {pattern} is a pattern for hosts, one for paths begins with a slash: /{pattern}"
@@ -343,5 +363,7 @@ mod tests {
             "--exclude shop, /x: no record matches; shop is a pattern for hosts, one for paths begins \
              with a slash: /shop"
         );
+        let doubt = Doubt::NoneExcluded { patterns: &patterns, for_hosts: Some("a.test") };
+        assert!(doubt.to_string().contains("this host alone, *.a.test one for those below it"));
     }
 }

@@ -216,7 +216,7 @@ fn strings_alone() {
     assert!(!recognized(&[line, "http://b.test/", "http://c.test/"]));
     assert!(!recognized(&["\"url\"", "\"/a\""]), "a table");
     assert!(!recognized(&["\"http://a.test/\",\"b\""]), "a table");
-    let json = Json::usual("jsonl");
+    let json = Json::strings_of(&[line.as_bytes()]).unwrap();
     assert_eq!(url(&json, line), "http://a.test/&");
     assert_eq!(url(&json, "\"\""), "no-url");
     assert_eq!(url(&json, r#"["http://a.test/"]"#), "no-url");

@@ -79,8 +79,6 @@ pub(super) const USUAL: &[(Part, &[&str])] = &[
             "/target",
             "/permalink",
             "/old_url",
-            // A line that is a string alone, as `jq` writes them.
-            "",
         ],
     ),
     (
