@@ -44,11 +44,28 @@
 //! processors and within the memory it is given: [`pipeline::dedup`], [`pipeline::survey`]
 //! (reports) and [`pipeline::learn`] (rules of single sites) are what the program runs.
 //!
+//! ```
+//! use undust::cluster::Seen;
+//! use undust::input::InputPlan;
+//! use undust::pipeline::{DedupPlan, Job, Print, dedup};
+//! use undust::report::Output;
+//! use undust::{Canonicalizer, Profile};
+//!
+//! let input = InputPlan { paths: vec!["data/samples/tiny.txt".into()], ..InputPlan::default() };
+//! let pages = Canonicalizer::new(Profile::named("crawl")?);
+//! let plan = DedupPlan { print: Print::Original, seen: &Seen::default() };
+//! let mut output = Output::stdout()?;
+//! let outcome = dedup(&Job::new(input, &pages), &plan, &mut output)?;
+//! output.publish()?;
+//! assert_eq!((outcome.tally.lines, outcome.tally.unique), (8, 5));
+//! # Ok::<(), undust::Error>(())
+//! ```
+//!
 //! # What is stable
 //!
-//! [`canonical`], [`record`], [`input`], [`pipeline`], [`report`], and the names at the top. The
-//! other modules are public for the benchmarks and tests of this crate. They are listed in reading
-//! order, from the bottom up; `ARCHITECTURE.md` has the map.
+//! [`canonical`], [`record`], [`input`], [`pipeline`], [`report`], the names at the top, and what
+//! these examples use of other modules, which are public for the benchmarks and tests of this
+//! crate. They are listed in reading order, from the bottom up; `ARCHITECTURE.md` has the map.
 
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("undust is for 64-bit machines: sizes and positions of what is read are `usize`");
@@ -83,3 +100,8 @@ pub use canonical::{Canonical, Canonicalizer, Profile, RuleId, RuleSet, Scratch,
 pub use error::{Error, Result};
 pub use fingerprint::{Fingerprint, FingerprintKey};
 pub use reject::Reject;
+
+/// The examples in Rust of the first page.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
