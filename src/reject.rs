@@ -37,7 +37,7 @@ pub enum Reject {
     Host,
     /// The port is not a number from 0 to 65,535.
     Port,
-    /// The URL is longer than [`URL_BYTES_MAX`](crate::limits::URL_BYTES_MAX).
+    /// The URL is longer than [`URL_BYTES_MAX`].
     UrlTooLong,
     /// The URL did not settle within [`RULE_STEPS_MAX`](crate::limits::RULE_STEPS_MAX) rule
     /// applications.
