@@ -38,12 +38,7 @@ pub(crate) fn learn(
     });
     let NamedFormat { choice, containers, columns } =
         NamedFormat::new(format, fields.transpose()?).map_err(raised)?;
-    let mut input = InputPlan {
-        paths,
-        containers,
-        columns,
-        ..InputPlan::default()
-    };
+    let mut input = InputPlan { paths, containers, columns, ..InputPlan::default() };
     py.detach(|| {
         input.resolve()?;
         let canonicalizer = undust::Canonicalizer::new(Profile::named(BASE_PROFILE)?);
