@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 
 from undust import Canonicalizer, UndustError, __version__
 from undust import spark as us
+from undust.spark._places import refuse_inputs
 
 # Of tables in text: quotes as RFC 4180 has them, and rows that go over several lines.
 _CSV = {"header": "true", "multiLine": "true", "quote": '"', "escape": '"'}
@@ -61,12 +62,16 @@ def _refuse_what_has_no_effect(args: argparse.Namespace) -> None:
             raise ValueError(f"{flag}: {why}; leave it out, or see --help")
 
 
-def _session(job: str) -> SparkSession:
-    return SparkSession.builder.appName(f"undust {job}").getOrCreate()
+def _session(args: argparse.Namespace) -> SparkSession:
+    """The session of a job, once it is clear that the job does not replace what it reads."""
+    session = SparkSession.builder.appName(f"undust {args.job}").getOrCreate()
+    if args.overwrite:
+        refuse_inputs(session, args.inputs, args.output, is_local=args.job == "learn")
+    return session
 
 
 def _dedup(args: argparse.Namespace) -> None:
-    pages, session = _canonicalizer(args), _session("dedup")
+    pages, session = _canonicalizer(args), _session(args)
     count = "count" if args.count else None
     if args.column:
         first = us.dedup(_table(session, args), args.column, pages, count=count)
@@ -88,7 +93,7 @@ def _with_count(count: Column, text: Column) -> Column:
 
 
 def _canon(args: argparse.Namespace) -> None:
-    pages, session = _canonicalizer(args), _session("canon")
+    pages, session = _canonicalizer(args), _session(args)
     if args.column:
         table = _table(session, args)
         _write_table(table.withColumn("canonical", us.canonical(args.column, pages)), args)
@@ -99,7 +104,7 @@ def _canon(args: argparse.Namespace) -> None:
 
 
 def _report(args: argparse.Namespace) -> None:
-    pages, session = _canonicalizer(args), _session("report")
+    pages, session = _canonicalizer(args), _session(args)
     table = _table(session, args) if args.column else _lines(session, args, pages)
     _write_table(us.summary(table, args.column or "url", pages), args)
 
@@ -114,7 +119,7 @@ def _learn(args: argparse.Namespace) -> None:
             raise ValueError(
                 f"--field {name}: expected NAME=COLUMN with one of {', '.join(us.FIELDS)}"
             )
-    session = _session("learn")
+    session = _session(args)
     if args.column:
         text = us.learn(_table(session, args), args.column, **fields)
     else:
