@@ -12,8 +12,9 @@ pyo3::create_exception!(
 
 /// What messages of the library name, the flags of the program, by the arguments of Python that
 /// are the same.
-const ARGUMENTS: [(&str, &str); 8] = [
+const ARGUMENTS: [(&str, &str); 9] = [
     ("--base-url", "base_url"),
+    ("--default-scheme", "default_scheme"),
     ("--field", "fields"),
     ("--format", "format"),
     ("--memory", "memory"),
@@ -23,6 +24,12 @@ const ARGUMENTS: [(&str, &str); 8] = [
     ("-j", "threads"),
 ];
 
+/// What messages tell to do by flags that have no argument, and how it is done in Python.
+const WAYS_OUT: [(&str, &str); 2] = [
+    ("give -r to read all files in it", "name the files in it"),
+    ("give -r, or run in parts", "run in parts"),
+];
+
 /// The exception for `error`.
 pub(crate) fn raised(error: undust::Error) -> PyErr {
     UndustError::new_err(by_arguments(&error.to_string()))
@@ -30,11 +37,14 @@ pub(crate) fn raised(error: undust::Error) -> PyErr {
 
 /// `message` with the names of arguments where it has those of flags. What is quoted stays: it
 /// comes from outside.
-fn by_arguments(message: &str) -> String {
+pub(crate) fn by_arguments(message: &str) -> String {
     let parts = message.split('"').enumerate().map(|(number, part)| {
         if number % 2 == 1 {
             return part.to_string();
         }
+        let part = WAYS_OUT.iter().fold(part.to_string(), |part, (of_flags, of_python)| {
+            part.replace(of_flags, of_python)
+        });
         part.split(' ').map(argument_of).collect::<Vec<_>>().join(" ")
     });
     parts.collect::<Vec<_>>().join("\"")

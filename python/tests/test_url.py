@@ -70,6 +70,8 @@ class Forms(unittest.TestCase):
             Canonicalizer(rules=rules)
 
 
+
+
 class Versions(unittest.TestCase):
     def test_are_one(self):
         self.assertEqual(program("--version").decode().split()[1], undust.__version__)
@@ -82,6 +84,8 @@ class Words(unittest.TestCase):
         self.assertEqual(steps[-1][1], "http://example.com/b?id=7")
         with self.assertRaises(UndustError):
             Canonicalizer().explain("http://[/")
+        with self.assertRaisesRegex(UndustError, r"adds none \(default_scheme\)$"):
+            Canonicalizer().explain("")
 
     def test_compare_says_why(self):
         made = Canonicalizer()
@@ -155,6 +159,8 @@ class Rules(unittest.TestCase):
             with self.assertRaises(UndustError) as raised:
                 undust.learn(log, **wrong)
             self.assertIn(expected, str(raised.exception))
+        with self.assertRaisesRegex(UndustError, "found a directory; name the files in it$"):
+            undust.learn(log.parent)
 
 
 def list_of(test, sample):
