@@ -9,6 +9,7 @@ mod error;
 mod learned;
 mod lines;
 mod pages;
+mod text;
 
 /// The module `undust._native`.
 #[pyo3::pymodule]
@@ -25,4 +26,6 @@ mod _native {
     use super::lines::Lines;
     #[pymodule_export]
     use super::pages::{FingerprintKey, Pages};
+    #[pymodule_export]
+    use super::text::read_text;
 }

@@ -1,6 +1,7 @@
 """Single URLs: the same answers as the program's."""
 
 import doctest
+import gzip
 import pickle
 import re
 import sys
@@ -70,6 +71,22 @@ class Forms(unittest.TestCase):
             Canonicalizer(rules=rules)
 
 
+    def test_files_may_be_packed(self):
+        text = b'[[rule]]\nsite = "a.test"\nkind = "drop-param"\nparam = "s"\nstatus = "manual"\n'
+        rules = folder(self) / "rules.toml.gz"
+        rules.write_bytes(gzip.compress(text))
+        self.assertEqual(Canonicalizer(rules=rules).canonical("http://a.test/x?s=1"), "http://a.test/x")
+        for name, content, expected in [("utf16.toml", text.decode().encode("utf-16"), "expected text in UTF-8"),
+                                        ("latin1.toml", b'# \xe9\n', "expected text in UTF-8"),
+                                        ("cut.gz", gzip.compress(text)[:40], "")]:
+            path = rules.with_name(name)
+            path.write_bytes(content)
+            for given in [{"rules": path}, {"config": path}]:
+                with self.assertRaises(UndustError) as raised:
+                    Canonicalizer(**given)
+                self.assertIn(f"{path}: {expected}", str(raised.exception))
+        with self.assertRaises(FileNotFoundError):
+            Canonicalizer(config=rules.with_name("none"))
 
 
 class Versions(unittest.TestCase):

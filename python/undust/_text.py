@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterable
 from typing import TypeVar
 
+from undust import _native
+
 Text = TypeVar("Text", str, bytes)
 
 
@@ -24,9 +26,13 @@ def like(url: Text, made: bytes) -> Text:
 
 
 def read_text(path: str | os.PathLike[str]) -> tuple[str, str]:
-    """Name and text of a settings or rule file."""
-    with open(path, encoding="utf-8") as file:
-        return os.fspath(path), file.read()
+    """Name and text of a settings or rule file, packed or not.
+
+    Raises:
+        UndustError: if it cannot be read, or is not UTF-8, with its name.
+    """
+    with open(path, "rb"):  # What is not there, or not for us, is an exception of its own.
+        return os.fspath(path), _native.read_text(path)
 
 
 def read_texts(
