@@ -44,6 +44,22 @@ class Forms(unittest.TestCase):
         self.assertEqual(made.canonical_column([]).to_pylist(), [])
         self.assertEqual(made.canonical_column([None, None]).to_pylist(), [None, None])
 
+    def test_of_dictionaries_and_of_nothing_are_taken(self):
+        made = Canonicalizer()
+        indices = pa.array([1, None, 0, 1], pa.uint32())
+        for kind in [pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.binary_view()]:
+            # As polars gives its Categorical and Enum.
+            words = pa.array(["http://A.test", "http://b.test/#x"], pa.string()).cast(kind)
+            one = pa.DictionaryArray.from_arrays(indices, words)
+            for column in [one, pa.chunked_array([one.slice(0, 1), one.slice(1)])]:
+                found = made.canonical_column(column).cast(pa.binary()).to_pylist()
+                self.assertEqual(found, [b"http://b.test/", None, b"http://a.test/", b"http://b.test/"], kind)
+        for column in [pd.Series([None, float("nan")], dtype="float64"), pa.array([float("nan"), None])]:
+            self.assertEqual(made.canonical_column(column).to_pylist(), [None, None])
+        for column in [pa.array([1.5, None]), pa.array([1, 2]).dictionary_encode()]:
+            with self.assertRaisesRegex(TypeError, "expected text or bytes, found"):
+                made.canonical_column(column)
+
     def test_refuse_what_is_no_text(self):
         with self.assertRaisesRegex(TypeError, "expected text or bytes, found int64"):
             Canonicalizer().canonical_column([1, 2])

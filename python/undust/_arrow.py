@@ -54,8 +54,11 @@ def stretches(column: Any) -> tuple[list[pa.Array], pa.DataType]:
         column = pa.chunked_array(column) if has_arrow else pa.array(column)
     kind = column.type
     if pa.types.is_dictionary(kind):
-        kind = pa.string() if "string" in str(kind.value_type) else kind.value_type
-        column = column.cast(pa.large_string() if kind == pa.string() else kind)
+        column, kind = _without_dictionary(column)
+    if pa.types.is_floating(kind) and pa.compute.all(column.is_null(nan_is_null=True)).as_py():
+        # A column of pandas that has nothing: the type of that is a number's.
+        column = pa.nulls(len(column))
+        kind = column.type
     if pa.types.is_null(kind):
         kind = pa.string()
     if not is_text(kind):
@@ -67,6 +70,20 @@ def stretches(column: Any) -> tuple[list[pa.Array], pa.DataType]:
         for start in range(0, len(chunk), _ROWS_MAX)
     ]
     return arrays, kind
+
+
+def _without_dictionary(column: Any) -> tuple[pa.ChunkedArray, pa.DataType]:
+    """The values of a column that has each of them once, and their type."""
+    pa = arrow()
+    kind = column.type.value_type
+    if not is_text(kind):
+        raise TypeError(f"a column of URLs: expected text or bytes, found {column.type}")
+    is_string = "string" in str(kind)
+    large = pa.large_string() if is_string else pa.large_binary()
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    # Arrow takes no values of views (polars) through a dictionary.
+    made = [chunk.dictionary.cast(large).take(chunk.indices) for chunk in chunks]
+    return pa.chunked_array(made, large), pa.string() if is_string else kind
 
 
 def _large(array: pa.Array) -> pa.Array:
