@@ -6,6 +6,7 @@
 mod canonicalizer;
 mod column;
 mod error;
+mod head;
 mod learned;
 mod lines;
 mod pages;

@@ -6,20 +6,28 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use undust::Reject;
+use undust::bytes::show;
 use undust::limits::LINE_BYTES_MAX;
 use undust::record::{
-    BaseUrl, Entries, Entry, Layout, ReadOptions, Record, Workspace, detect, formats,
+    BaseUrl, Entries, Entry, Layout, LineFormat, ReadOptions, Record, Workspace, detect, formats,
     without_no_host,
 };
 
 use crate::column::{Column, Made};
-use crate::error::{UndustError, raised};
+use crate::error::{UndustError, by_arguments, raised};
+use crate::head::without_lines;
+
+/// Bytes of a line that a message shows.
+const HEADER_BYTES_SHOWN: usize = 80;
 
 /// How the lines of some files hold URLs.
 #[pyclass(frozen, module = "undust._native")]
 pub(crate) struct Lines {
     layout: Layout,
     options: ReadOptions,
+    /// Was the format named, not recognized?
+    is_named: bool,
 }
 
 /// One column, as `ends` and `bytes`.
@@ -43,6 +51,9 @@ impl Lines {
             verbatim,
             fields: true,
         };
+        if let Some(why) = without_lines(sample) {
+            return Err(UndustError::new_err(why));
+        }
         let mut layout = layout_of(format, sample, options)?;
         if let Some(base) = base_url {
             let base = base_of(base)?;
@@ -56,7 +67,7 @@ impl Lines {
             _ if layout.format.as_ref().is_some_and(|format| format.quoted_rows().is_some()) => {
                 "its rows may go over several lines; read it as a table, and take its column of URLs"
             }
-            _ => return Ok(Lines { layout, options }),
+            _ => return Ok(Lines { layout, options, is_named: format.is_some() }),
         };
         Err(UndustError::new_err(format!("format {}: {why}", layout.name())))
     }
@@ -67,24 +78,49 @@ impl Lines {
         self.layout.name()
     }
 
-    /// Why a file that begins with `sample` is not read as the lines of this format, if it is so.
+    /// Why a file that begins with `sample` is not read as the lines of this format, if it is so,
+    /// and what to do. Of a format that was named, lines of other formats are rejects, unless there
+    /// are no others.
     fn refuses(&self, sample: &[u8]) -> Option<String> {
-        let starts = [&b"WARC/"[..], b"filedesc:", b"PAR1", b"<?xml", b"<urlset", b"<sitemapindex"];
-        if starts.iter().any(|start| sample.trim_ascii_start().starts_with(start)) {
-            return Some("its records are no lines".to_string());
+        if let Some(why) = without_lines(sample) {
+            return Some(why);
+        }
+        if sample.trim_ascii().is_empty() {
+            return None;
+        }
+        let name = self.layout.name();
+        let other_columns = || format!("it has other columns of {name}; read it by itself");
+        if self.is_named {
+            let told = match detect::as_told(name, sample, self.options) {
+                Ok(told) => told,
+                Err(error) => return Some(by_arguments(&error.to_string())),
+            };
+            let is_same = self.layout.is_list() || format!("{:?}", told.format) == self.shown();
+            let has_header = |format: &Arc<dyn LineFormat>| !format.header_prefix().is_empty();
+            if !is_same && self.layout.format.as_ref().is_some_and(has_header) {
+                return Some(other_columns());
+            }
+            return self
+                .reads_nothing(sample, is_same)
+                .then(|| format!("none of its first lines is one of {name}; read it by itself"));
         }
         let other = detect::detect(sample, self.options).ok()?;
-        let is_blank = sample.trim_ascii().is_empty();
-        let is_same = other.name() == self.layout.name()
+        let is_same = other.name() == name
             && (other.is_list() || format!("{:?}", other.format) == self.shown());
-        (!is_same && !is_blank).then(|| match other.name() == self.layout.name() {
-            true => format!("it has other columns of {}", other.name()),
-            false => format!("it looks like {}, not like {}", other.name(), self.layout.name()),
+        (!is_same).then(|| match other.name() == name {
+            true => other_columns(),
+            false => format!(
+                "it looks like {}, not like {name}; read it by itself, or say the format of all \
+                 files",
+                other.name()
+            ),
         })
     }
 
     /// What the lines of a column say: a column of URLs, one of reasons why there is none (empty
     /// where there is one; `empty` and `comment` are no rejects), and one for each field.
+    ///
+    /// Failure: if a line tells other columns than the first lines did.
     fn read<'py>(
         &self,
         py: Python<'py>,
@@ -101,11 +137,14 @@ impl Lines {
             column.by_pieces(threads, |rows| {
                 let mut reader = Reader::new(self, &fields, rows.len());
                 for row in rows {
+                    reader.lines.check_header(column.row(row))?;
                     reader.read(column.row(row));
                 }
-                reader.made
+                Ok(reader.made)
             })
         })?;
+        let pieces: Vec<Vec<Made>> =
+            pieces.into_iter().collect::<Result<_, String>>().map_err(UndustError::new_err)?;
         let mut columns: Vec<Vec<Made>> = (0..2 + fields.len()).map(|_| Vec::new()).collect();
         for piece in pieces {
             for (column, made) in columns.iter_mut().zip(piece) {
@@ -117,6 +156,44 @@ impl Lines {
 }
 
 impl Lines {
+    /// Is there no record in `sample`, because its lines are of another format, or, unless
+    /// `is_same`, of other columns?
+    fn reads_nothing(&self, sample: &[u8], is_same: bool) -> bool {
+        let mut workspace = Workspace::default();
+        let mut is_other = false;
+        let mut entries = Entries::new(sample, false, self.options, &self.layout, &mut workspace);
+        while let Some(entry) = entries.next() {
+            match entry {
+                Entry::Record(_) => return false,
+                Entry::Reject(reject, _) => is_other |= !is_same || reject == Reject::Format,
+                Entry::Comment(_) | Entry::Empty(_) | Entry::Filtered(_) => {}
+            }
+        }
+        is_other
+    }
+
+    /// Checks that `line` does not tell other columns for what comes behind it. Lines are read one
+    /// by one, and on Spark by several tasks: who reads them knows only the first header.
+    ///
+    /// Failure: if it does.
+    fn check_header(&self, line: &[u8]) -> Result<(), String> {
+        let Some(format) = &self.layout.format else { return Ok(()) };
+        let prefix = format.header_prefix();
+        if prefix.is_empty() || !line.starts_with(prefix) {
+            return Ok(());
+        }
+        let other = format.with_header(line.strip_suffix(b"\r").unwrap_or(line));
+        if other.is_none_or(|other| format!("{other:?}") == format!("{format:?}")) {
+            return Ok(());
+        }
+        Err(format!(
+            "expected the columns of the first lines ({}), found a line that tells others: \"{}\"; \
+             cut the file there, and read both parts by themselves",
+            self.layout.name(),
+            show(&line[..line.len().min(HEADER_BYTES_SHOWN)])
+        ))
+    }
+
     /// The format with its columns; the host of paths is not the file's.
     fn shown(&self) -> String {
         format!("{:?}", self.layout.format)
@@ -201,7 +278,7 @@ impl<'a> Reader<'a> {
     }
 
     fn read(&mut self, line: &[u8]) {
-        let Lines { layout, options } = self.lines;
+        let Lines { layout, options, .. } = self.lines;
         let (urls, rest) = self.made.split_at_mut(1);
         let (reasons, values) = rest.split_at_mut(1);
         let mut without = |reason: &str, values: &mut [Made]| {

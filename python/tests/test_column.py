@@ -1,5 +1,8 @@
 """Columns: the same answers as for one URL after the other."""
 
+import bz2
+import gzip
+import lzma
 import pickle
 import unittest
 
@@ -150,6 +153,31 @@ class Records(unittest.TestCase):
         other = (SAMPLES / "captures.cdx").read_bytes().replace(b" M S V g", b" M V S g")
         self.assertIn("other columns", how.refuses(other))
         self.assertIn("no lines", Lines("lines").refuses((SAMPLES / "sitemap.xml").read_bytes()))
+
+    def test_do_not_follow_other_columns(self):
+        narrow, wide = b" CDX N b a\n- 20200101000000 http://a.test/", b" CDX N b a s\n- 20200101000000 http://b.test/ 200"
+        how = Lines("cdx", sample=narrow)
+        for lines in [narrow, narrow + b"\n" + narrow]:
+            table = how.read_column(pa.array(lines.split(b"\n"), pa.binary()))
+            self.assertEqual(set(table["reject"].to_pylist()), {"comment", None})
+        with self.assertRaisesRegex(UndustError, "found a line that tells others: \" CDX N b a s\"; cut the file"):
+            how.read_column(pa.array((narrow + b"\n" + wide).split(b"\n"), pa.binary()))
+        self.assertIn("other columns of cdx", how.refuses(wide))
+        self.assertIsNone(how.refuses(narrow))
+        clf = Lines("clf", base_url="http://a.test")
+        self.assertIn("none of its first lines", clf.refuses(b"http://a.test/\n"))
+        self.assertIsNone(clf.refuses((SAMPLES / "clf.log").read_bytes()))
+
+    def test_of_no_lines_are_refused(self):
+        url = b"http://a.test/\n"
+        contents = [(SAMPLES / name).read_bytes() for name in
+                    ["sitemap.xml", "archive.arc", "archive.warc.gz", "index.parquet", "kasztp.txt.zst"]]
+        contents += [gzip.decompress(contents[2]), lzma.compress(url), bz2.compress(url), url.decode().encode("utf-16")]
+        for content in contents:
+            for format in [None, "lines"]:
+                with self.assertRaisesRegex(UndustError, "its records are no lines|expected lines, found"):
+                    Lines(format, sample=content)
+            self.assertIsNotNone(Lines("lines").refuses(content))
 
     def test_of_tables_are_refused(self):
         for name in ["pages.csv", "w3c.log", "cloudfront.tsv"]:

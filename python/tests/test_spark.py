@@ -3,7 +3,9 @@
 import bz2
 import contextlib
 import csv
+import gzip
 import io
+import lzma
 import unittest
 from pathlib import Path
 
@@ -134,6 +136,90 @@ class Jobs(WithSession):
                 self.assertEqual(main(arguments), 2)
             self.assertTrue(told.getvalue().startswith(expected), told.getvalue())
             self.assertEqual(told.getvalue().count("\n"), 1)
+
+    def test_no_job_replaces_what_it_reads(self):
+        place = folder(self).resolve()
+        (place / "in").mkdir()
+        (place / "link").symlink_to("in")
+        source = place / "in" / "l.txt"
+        source.write_text("http://a.test/\n")
+        table = place / "t"
+        self.table([("http://a.test/",)], "url string").write.parquet(str(table))
+        inside = "lies within an input, "
+        for arguments, output, expected in [
+            (["canon", place / "in"], place / "in", "is an input as well"),
+            (["dedup", source], source, "is an input as well"),
+            (["dedup", f"file:{source}"], place / "x" / ".." / "in" / "l.txt", "is an input as well"),
+            (["dedup", source], place / "link" / "l.txt", "is an input as well"),
+            (["dedup", source], place / "in", "has an input in it, "),
+            (["dedup", place / "i*" / "*.txt"], place / "link", "has an input in it, "),
+            (["report", place / "in"], place / "in" / "out", inside),
+            (["canon", "--column", "url", table], f"file://{table}", "is an input as well"),
+            (["learn", "--format", "lines", source], source, "is an input as well"),
+            (["learn", "--format", "lines", place / "link"], place / "in" / "r.toml", inside),
+        ]:
+            found = self.error_of(*arguments, "--overwrite", "-o", output)
+            self.assertTrue(found.startswith(f"undust-spark: {output}: {expected}"), found)
+            self.assertIn("; write to another f", found)
+        self.assertEqual(source.read_text(), "http://a.test/\n")
+        self.assertEqual(self.session.read.parquet(str(table)).count(), 1)
+        for _ in range(2):
+            other = place / "in2"
+            self.assertEqual(main(["dedup", str(source), "--overwrite", "-o", str(other)]), 0)
+            self.assertTrue(list(other.glob("part-*")))
+
+    def test_no_file_vanishes(self):
+        place = folder(self)
+        line = b"com,a)/ 20200101000000 http://a.test/"
+        crawl = place / "crawl.cdxj"
+        program("generate", "site", "--preset", "clean", "--sites", 1, "--seed", 11, "-o", crawl)
+        names = {
+            "narrow.cdx": b" CDX N b a\n" + line + b"\n",
+            "wide.cdx": b" CDX N b a s\n" + line + b" 200\n",
+            "both.cdx": b" CDX N b a\n" + line + b"\n CDX N b a s\n" + line + b" 200\n",
+            "list.txt": b"http://a.test/\n",
+            "list.xz": lzma.compress(b"http://a.test/\n"),
+            "list": gzip.compress(b"http://a.test/\n"),
+            "utf16.txt": "http://a.test/\n".encode("utf-16"),
+            "list.zip": b"PK\x03\x04" + bytes(30),
+            "list.lz4": b"\x04\x22\x4d\x18\x64\x40\xa7\x0f\x00\x00\x80http://a.test/\n\x00\x00\x00\x00",
+        }
+        for name, content in names.items():
+            (place / name).write_bytes(content)
+        lone = "make lines of it first, as in `undust canon -p lines FILE`"
+        for number, (arguments, named, expected) in enumerate([
+            (["dedup", "--format", "cdx", "narrow.cdx", "wide.cdx"], "", "it has other columns of cdx"),
+            (["dedup", "--format", "clf", "list.txt"], "list.txt", "none of its first lines is one of clf"),
+            (["dedup", "both.cdx"], "both.cdx", "expected the columns of the first lines (cdx), found"),
+            (["dedup", "list.xz"], "list.xz", "expected lines, found xz (fd 37 7a 58); unpack it first"),
+            (["canon", "list"], "list", "expected lines, found gzip (1f 8b); unpack it first"),
+            (["dedup", "list.txt", "list"], "list", "expected lines, found gzip (1f 8b)"),
+            (["dedup", "utf16.txt"], "utf16.txt", "expected lines, found UTF-16 (ff fe); convert it"),
+            (["dedup", "list.zip"], "list.zip", "expected lines, found a zip archive"),
+            (["dedup", "list.lz4"], "list.lz4", "expected the blocks of Hadoop's .lz4, found a frame"),
+            (["canon", SAMPLES / "sitemap.xml"], SAMPLES / "sitemap.xml", lone),
+            (["learn", SAMPLES / "sitemap.xml"], SAMPLES / "sitemap.xml", lone),
+            (["learn", SAMPLES / "archive.warc.gz"], SAMPLES / "archive.warc.gz", lone),
+            (["learn", crawl, SAMPLES / "crawl.log"], "", "it looks like c"),
+            (["learn", "--format", "cdxj", crawl, "list.txt"], "list.txt", "none of its first lines is one"),
+        ]):
+            inputs = [place / one if one in names else one for one in arguments]
+            found = self.error_of(*inputs, "-o", place / f"out{number}")
+            self.assertTrue(found.startswith("undust-spark: file:"), found)
+            self.assertIn(f"{place / named}: " if named else ": ", found)
+            self.assertIn(expected, found)
+        # What is told apart by its format may be read together.
+        found = self.run_job("dedup", "--format", "lines", place / "list.txt", SAMPLES / "captures.cdxj")
+        self.assertEqual(found.count(b"\n"), program("-q", "--format", "lines", place / "list.txt",
+                                                    SAMPLES / "captures.cdxj").count(b"\n"))
+
+    def error_of(self, *arguments):
+        """What a job says that is not done."""
+        told = io.StringIO()
+        with contextlib.redirect_stderr(told):
+            self.assertEqual(main([*map(str, arguments)]), 2, arguments)
+        self.assertEqual(told.getvalue().count("\n"), 1)
+        return told.getvalue()
 
     def run_job(self, *arguments):
         """The lines that a job writes, one part after the other."""

@@ -26,7 +26,8 @@ class Lines:
             does: no carriage return, no empty line is told apart.
 
     Raises:
-        UndustError: if nobody can say what the sample is, or its records are no lines (CSV, W3C).
+        UndustError: if nobody can say what the sample is, or its records are no lines (CSV, W3C,
+            web archives, sitemaps, Parquet, and what is packed or not UTF-8).
     """
 
     def __init__(
@@ -68,6 +69,9 @@ class Lines:
             for: method, status, size, digest, mime, time, redirect, canonical_link, referrer,
             agent, and ``spelling``, which is what ``undust`` prints; null where the line does not
             say.
+
+        Raises:
+            UndustError: if a line tells other columns than the sample, as a second header does.
         """
         pa = _arrow.arrow()
         threads = threads_of(threads)

@@ -20,7 +20,7 @@ import undust
 from undust import Canonicalizer, Lines
 from undust.spark._columns import site
 from undust.spark._dedup import column_of, quoted
-from undust.spark._lines import first_lines, lines_of, text_of
+from undust.spark._lines import checked, first_lines, lines_of, records_of, text_of
 
 _SITE = "site"
 _LINE = "line"
@@ -85,9 +85,10 @@ def learn_lines(
 ) -> str:
     """The same of crawl logs and indexes, in the formats of ``undust formats`` whose records are
     lines; see ``read_lines``. Records without a host are of no site, and are left out."""
-    text, _ = text_of(session, paths)
-    how = lines or lines_of(text, format, base_url)
-    values = first_lines(text)
+    text, files = text_of(session, paths)
+    first = first_lines(text, files)
+    how = lines or lines_of(first, format, base_url)
+    values = [line for _, lines in first for line in lines]
     said = how.read_column(pa.array(values, pa.binary()), threads=1)
     # Lines that tell the columns of what comes behind them.
     header = [
@@ -95,13 +96,13 @@ def learn_lines(
     ]
 
     def urls_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            urls = how.read_column(batch.column(0), threads=1)["url"].combine_chunks()
-            made = pa.RecordBatch.from_arrays([urls, batch.column(0)], names=["url", _LINE])
+        for lines, stretches in checked(batches, files, how):
+            urls = records_of(how, lines, stretches)["url"].combine_chunks()
+            made = pa.RecordBatch.from_arrays([urls, lines], names=["url", _LINE])
             yield made.filter(urls.is_valid())
 
     schema = StructType().add("url", StringType()).add(_LINE, StringType())
-    rows = text.select("value").mapInArrow(urls_of, schema)
+    rows = text.mapInArrow(urls_of, schema)
     options = {"format": how.format, "base_url": how.base_url, "memory": memory}
     return _learned(rows.select(_site_of(F.col("url")), _LINE), header, options)
 

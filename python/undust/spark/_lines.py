@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from contextlib import contextmanager, nullcontext
+from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 import numpy as np
@@ -17,6 +18,9 @@ from undust import Lines, UndustError
 #: The column with the place of a line: by it the lines of all files are in order, the files by the
 #: bytes of their names.
 PLACE = "place"
+
+# How files of the tool lz4 begin. Hadoop takes that for a length, and runs out of memory.
+_LZ4_FRAME = b"\x04\x22\x4d\x18"
 
 # First lines, to recognize the format by.
 SAMPLE_LINES = 1000
@@ -63,6 +67,9 @@ def read_lines(
     return text.mapInArrow(read, schema)
 
 
+#: The number and name of each file, by the hash of its name.
+Files = dict[int, tuple[int, str]]
+
 #: What a partition of one table becomes in another.
 Partition = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -80,31 +87,19 @@ def reader(
 ) -> tuple[DataFrame, Partition, StructType]:
     """The lines of files, and what makes records of them, with their columns; as ``read_lines``."""
     text, files = text_of(session, paths)
-    how = lines or lines_of(text, format, base_url, verbatim)
-    # Who names a format has looked.
-    checks = lines is None and format is None
+    how = lines or lines_of(first_lines(text, files), format, base_url, verbatim)
     names = ["url", *(["reject"] if rejects else []), *fields]
     place_bits = 63 - max(1, len(files)).bit_length()
 
     def of_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        # Block, and how many rows of it there were.
-        here, rows = (0, -1), 0
-        for batch in batches:
-            values, *block = batch.columns
-            file, start = (numbers.to_numpy() for numbers in block)
-            changes = np.flatnonzero((file[1:] != file[:-1]) | (start[1:] != start[:-1])) + 1
+        for values, stretches in checked(batches, files, how):
             places = np.empty(len(values), np.int64)
-            for at, end in zip([0, *changes], [*changes, len(values)] if len(values) else []):
-                number, name = files[file[at]]
-                if here != (file[at], start[at]):
-                    here, rows = (file[at], start[at]), 0
-                    if checks and start[at] == 0:
-                        _check(how, name, values.slice(at, min(end - at, SAMPLE_LINES)))
+            for stretch in stretches:
                 # Twice the start of the block: its last lines may begin where the next one does.
-                first = (number << place_bits) + 2 * int(start[at]) + rows
-                places[at:end] = np.arange(first, first + end - at)
-                rows += int(end - at)
-            table = how.read_column(values, fields, threads=1)
+                first = (stretch.file << place_bits) + 2 * stretch.block + stretch.row
+                rows = stretch.end - stretch.at
+                places[stretch.at : stretch.end] = np.arange(first, first + rows)
+            table = records_of(how, values, stretches, fields)
             columns = [table.column(name).combine_chunks() for name in names]
             made = pa.RecordBatch.from_arrays([pa.array(places), *columns], names=[PLACE, *names])
             yield made if rejects else made.filter(columns[0].is_valid())
@@ -115,31 +110,112 @@ def reader(
     return text, of_partition, schema
 
 
+class Stretch(NamedTuple):
+    """Rows of a batch that are lines of one block of a file."""
+
+    at: int
+    end: int
+    #: The file's number and name, and where the block starts in it.
+    file: int
+    name: str
+    block: int
+    #: How many lines of the block came before.
+    row: int
+
+
+def checked(
+    batches: Iterable[pa.RecordBatch], files: Files, how: Lines
+) -> Iterator[tuple[pa.Array, list[Stretch]]]:
+    """The lines of batches as ``text_of`` has them, and what they are of.
+
+    Raises:
+        UndustError: at the start of a file that is not to be read as ``how`` says, with its name.
+    """
+    # Block, and how many rows of it there were.
+    here, rows = (0, -1), 0
+    for batch in batches:
+        values, *block = batch.columns
+        file, start = (numbers.to_numpy() for numbers in block)
+        changes = np.flatnonzero((file[1:] != file[:-1]) | (start[1:] != start[:-1])) + 1
+        stretches = []
+        for at, end in zip([0, *changes], [*changes, len(values)] if len(values) else []):
+            number, name = files[file[at]]
+            if here != (file[at], start[at]):
+                here, rows = (file[at], start[at]), 0
+                if start[at] == 0:
+                    lines = values.slice(at, min(end - at, SAMPLE_LINES))
+                    _check(how, name, lines.cast(pa.large_binary()).to_pylist())
+            stretches.append(Stretch(int(at), int(end), number, name, int(start[at]), rows))
+            rows += int(end - at)
+        yield values, stretches
+
+
+def records_of(
+    how: Lines, values: pa.Array, stretches: Sequence[Stretch], fields: Sequence[str] = ()
+) -> pa.Table:
+    """What lines say; an error names the file that it is in."""
+    try:
+        return how.read_column(values, fields, threads=1)
+    except UndustError:
+        for stretch in stretches:
+            with _named(stretch.name):
+                lines = values.slice(stretch.at, stretch.end - stretch.at)
+                how.read_column(lines, fields, threads=1)
+        raise
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Puts the name of a file in front of what is wrong with it."""
+    try:
+        yield
+    except UndustError as error:
+        raise UndustError(f"{name}: {error}") from error
+
+
 def lines_of(
-    text: DataFrame, format: str | None, base_url: str | None, verbatim: bool = False
+    first: Sequence[tuple[str, list[bytes]]],
+    format: str | None,
+    base_url: str | None,
+    verbatim: bool = False,
 ) -> Lines:
-    """How the lines of ``text`` hold URLs, as its first ones show."""
-    values = first_lines(text)
-    how = Lines(format, sample=b"\n".join(values), base_url=base_url, verbatim=verbatim)
-    said = how.read_column(pa.array(values, pa.binary()), threads=1)
-    reasons = said["reject"].to_pylist()
-    if "no-host" in reasons and said["url"].null_count == len(values):
+    """How lines hold URLs, as the ``first_lines`` show."""
+    sample = b"\n".join(line for _, lines in first for line in lines)
+    with _named(first[0][0]) if first else nullcontext():
+        how = Lines(format, sample=sample, base_url=base_url, verbatim=verbatim)
+    reasons: list[str | None] = []
+    for name, lines in first:
+        try:
+            said = how.read_column(pa.array(lines, pa.binary()), threads=1)
+        except UndustError:
+            _check(how, name, lines)
+            with _named(name):
+                raise
+        reasons += said["reject"].to_pylist()
+    if "no-host" in reasons and None not in reasons:
         raise UndustError(
             f"the first lines ({how.format}) have paths without a host; say which by base_url"
         )
     return how
 
 
-def first_lines(text: DataFrame) -> list[bytes]:
-    """The first lines that are not blank."""
-    value = F.col("value")
-    rows = text.where(F.trim(value) != "").select(value.cast("binary")).limit(SAMPLE_LINES)
-    return [bytes(row[0]) for row in rows.collect()]
+def first_lines(text: DataFrame, files: Files) -> list[tuple[str, list[bytes]]]:
+    """The first lines that are not blank, each file's with its name."""
+    rows = (
+        text.where(F.trim("value") != "")
+        .select(F.col("value").cast("binary"), "file")
+        .limit(SAMPLE_LINES)
+        .collect()
+    )
+    first: dict[int, list[bytes]] = {}
+    for line, file in rows:
+        first.setdefault(file, []).append(bytes(line))
+    return [(files[file][1], lines) for file, lines in first.items()]
 
 
 def text_of(
     session: SparkSession, paths: str | Sequence[str]
-) -> tuple[DataFrame, dict[int, tuple[int, str]]]:
+) -> tuple[DataFrame, Files]:
     """The lines of some files, each with a hash of its file's name and where its block starts; and
     the number and name of each file by that hash, in the order of the names."""
     wanted = [paths] if isinstance(paths, str) else list(paths)
@@ -148,7 +224,9 @@ def text_of(
     # A carriage return ends no line, as for undust.
     read = session.read.option("lineSep", "\n").option("recursiveFileLookup", "true").text(wanted)
     text = read.select(
-        "value", F.xxhash64(F.input_file_name()), F.expr("input_file_block_start()")
+        "value",
+        F.xxhash64(F.input_file_name()).alias("file"),
+        F.expr("input_file_block_start()").alias("block"),
     )
     names = read.inputFiles()
     for name in names:
@@ -156,6 +234,11 @@ def text_of(
             raise ValueError(
                 f"{name}: Spark reads pieces of a .bz2 file, whose lines have no order; unpack it, "
                 "or pack it as .gz or .zst"
+            )
+        if name.endswith(".lz4") and _head(session, name, 4) == _LZ4_FRAME:
+            raise ValueError(
+                f"{name}: expected the blocks of Hadoop's .lz4, found a frame of the tool lz4 "
+                "(04 22 4d 18); unpack it, or pack it as .gz or .zst"
             )
     table = session.createDataFrame([(name,) for name in names], "name string")
     rows: list[Any] = table.select("name", F.xxhash64("name")).collect()
@@ -166,11 +249,21 @@ def text_of(
     return text, files
 
 
-def _check(how: Lines, name: str, values: pa.Array) -> None:
+def _head(session: Any, name: str, length: int) -> bytes:
+    """The first bytes of a file, on the driver; none where that cannot see them."""
+    jvm = getattr(session, "_jvm", None)
+    if jvm is None:  # Spark Connect.
+        return b""
+    path = jvm.org.apache.hadoop.fs.Path(jvm.java.net.URI(name))
+    file = path.getFileSystem(session._jsc.hadoopConfiguration()).open(path)
+    try:
+        return bytes(byte for byte in (file.read() for _ in range(length)) if byte >= 0)
+    finally:
+        file.close()
+
+
+def _check(how: Lines, name: str, lines: Sequence[bytes | None]) -> None:
     """Refuses a file that begins otherwise than the input."""
-    start = b"\n".join(value or b"" for value in values.cast(pa.large_binary()).to_pylist())
-    why = how.refuses(start)
+    why = how.refuses(b"\n".join(line or b"" for line in lines))
     if why is not None:
-        raise UndustError(
-            f"{name}: {why}; read it in a job of its own, or say the format of all files"
-        )
+        raise UndustError(f"{name}: {why}")
