@@ -213,6 +213,11 @@ class Jobs(WithSession):
         self.assertEqual(found.count(b"\n"), program("-q", "--format", "lines", place / "list.txt",
                                                     SAMPLES / "captures.cdxj").count(b"\n"))
 
+    def test_counts_leave_the_bytes_of_lines(self):
+        source = folder(self) / "latin1.txt"
+        source.write_bytes(b"http://a.test/\xe9\nhttp://a.test/\xe9#x\n")
+        self.assertEqual(self.run_job("dedup", "-c", source), program("-q", "-c", source))
+
     def error_of(self, *arguments):
         """What a job says that is not done."""
         told = io.StringIO()

@@ -89,7 +89,8 @@ def _dedup(args: argparse.Namespace) -> None:
 
 def _with_count(count: Column, text: Column) -> Column:
     """A line as `undust -c` prints it."""
-    return F.format_string("%7d %s", count, text)
+    # Joined as bytes: what formats texts decodes them, and lines need not be UTF-8.
+    return F.concat(F.format_string("%7d ", count), text)
 
 
 def _canon(args: argparse.Namespace) -> None:
