@@ -218,6 +218,24 @@ class Jobs(WithSession):
         source.write_bytes(b"http://a.test/\xe9\nhttp://a.test/\xe9#x\n")
         self.assertEqual(self.run_job("dedup", "-c", source), program("-q", "-c", source))
 
+    def test_columns_of_tables_are_not_replaced(self):
+        place = folder(self)
+        rows = self.table([("http://a.test/#x", "mine", 7)], "url string, Canonical string, COUNT int")
+        rows.write.parquet(str(place / "in"))
+        for job, *flags in [("canon",), ("dedup", "-c")]:
+            name = "canonical" if job == "canon" else "count"
+            found = self.error_of(job, *flags, "--column", "url", place / "in", "-o", place / "none")
+            self.assertIn(f"--name {name}: the table has a column {name}", found.lower())
+            out = place / job
+            self.assertEqual(main([job, *flags, "--column", "url", "--name", "new", str(place / "in"), "-o", str(out)]),
+                             0)
+            self.assertEqual(self.session.read.parquet(str(out)).first().asDict(), {
+                "url": "http://a.test/#x", "Canonical": "mine", "COUNT": 7,
+                "new": "http://a.test/" if job == "canon" else 1})
+        for arguments, expected in [(["canon", "--name", "n"], "--name: holds for tables"),
+                                    (["dedup", "--column", "url", "--name", "n"], "--name: names the column of counts")]:
+            self.assertIn(expected, self.error_of(*arguments, place / "in", "-o", place / "none"))
+
     def error_of(self, *arguments):
         """What a job says that is not done."""
         told = io.StringIO()

@@ -47,7 +47,14 @@ def _cause(error: Exception) -> str:
 
 
 # Flags that hold for tables alone, and those for lines, by job; `None` stands for all jobs.
-_FOR_TABLES = [("--table", None), ("--to", "dedup"), ("--to", "canon"), ("--field", "learn")]
+_FOR_TABLES = [
+    ("--table", None),
+    ("--to", "dedup"),
+    ("--to", "canon"),
+    ("--name", "dedup"),
+    ("--name", "canon"),
+    ("--field", "learn"),
+]
 _FOR_LINES = [("--format", None), ("--base-url", None), ("--any-order", None)]
 
 
@@ -60,6 +67,8 @@ def _refuse_what_has_no_effect(args: argparse.Namespace) -> None:
     for flag, job in flags:
         if job in (None, args.job) and getattr(args, flag[2:].replace("-", "_"), None):
             raise ValueError(f"{flag}: {why}; leave it out, or see --help")
+    if args.job == "dedup" and args.name and not args.count:
+        raise ValueError("--name: names the column of counts, which need -c; leave it out, or say -c")
 
 
 def _session(args: argparse.Namespace) -> SparkSession:
@@ -74,7 +83,10 @@ def _dedup(args: argparse.Namespace) -> None:
     pages, session = _canonicalizer(args), _session(args)
     count = "count" if args.count else None
     if args.column:
-        first = us.dedup(_table(session, args), args.column, pages, count=count)
+        table = _table(session, args)
+        if args.count:
+            count = _new_column(table, args.name or "count")
+        first = us.dedup(table, args.column, pages, count=count)
         _write_table(first, args)
         return
     how = {"format": args.format, "base_url": args.base_url}
@@ -97,7 +109,8 @@ def _canon(args: argparse.Namespace) -> None:
     pages, session = _canonicalizer(args), _session(args)
     if args.column:
         table = _table(session, args)
-        _write_table(table.withColumn("canonical", us.canonical(args.column, pages)), args)
+        name = _new_column(table, args.name or "canonical")
+        _write_table(table.withColumn(name, us.canonical(args.column, pages)), args)
         return
     lines = _lines(session, args, pages)
     forms = lines.select(us.PLACE, us.canonical("url", pages).alias("url"))
@@ -157,6 +170,17 @@ def _table(session: SparkSession, args: argparse.Namespace) -> DataFrame:
     format = args.table or "parquet"
     options = _CSV if format == "csv" else {}
     return session.read.format(format).options(**options).load(args.inputs)
+
+
+def _new_column(table: DataFrame, name: str) -> str:
+    """The name of a column that is added, which the table must not have: to Spark the case of its
+    letters makes no other."""
+    for column in table.columns:
+        if column.casefold() == name.casefold():
+            raise ValueError(
+                f"--name {name}: the table has a column {column} already; take another name"
+            )
+    return name
 
 
 def _write_text(text: DataFrame, args: argparse.Namespace) -> None:
@@ -228,8 +252,12 @@ def _parser() -> argparse.ArgumentParser:
                             help="the first spelling of every page")
     dedup.add_argument("-c", "--count", action="store_true",
                        help="with the number of lines of each page")
+    dedup.add_argument("--name", metavar="COLUMN",
+                       help="what the column of these numbers is called in a table (count)")
     canon = jobs.add_parser("canon", parents=[read, rules, order],
                             help="the canonical form of every line, or a column `canonical`")
+    canon.add_argument("--name", metavar="COLUMN",
+                       help="what the column of these forms is called in a table (canonical)")
     report = jobs.add_parser("report", parents=[read, rules],
                              help="lines, spellings and pages of each host, as a table")
     learn = jobs.add_parser("learn", parents=[read],
