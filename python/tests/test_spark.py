@@ -6,6 +6,9 @@ import csv
 import gzip
 import io
 import lzma
+import os
+import subprocess
+import sys
 import unittest
 from pathlib import Path
 
@@ -167,6 +170,16 @@ class Jobs(WithSession):
             other = place / "in2"
             self.assertEqual(main(["dedup", str(source), "--overwrite", "-o", str(other)]), 0)
             self.assertTrue(list(other.glob("part-*")))
+
+    def test_workers_run_the_python_of_the_job(self):
+        # As from cron, with no venv activated.
+        place = folder(self)
+        (place / "python3").write_text("#!/bin/sh\nexit 1\n")
+        (place / "python3").chmod(0o755)
+        names = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_")}
+        names["PATH"] = f"{place}:{os.environ['PATH']}"
+        subprocess.run([sys.executable, "-m", "undust.spark", "dedup", SAMPLES / "tiny.txt", "-o", place / "out"],
+                       env=names, check=True, capture_output=True)
 
     def test_no_file_vanishes(self):
         place = folder(self)

@@ -74,9 +74,21 @@ def _refuse_what_has_no_effect(args: argparse.Namespace) -> None:
 def _session(args: argparse.Namespace) -> SparkSession:
     """The session of a job, once it is clear that the job does not replace what it reads."""
     session = SparkSession.builder.appName(f"undust {args.job}").getOrCreate()
+    _run_by_this_python(session)
     if args.overwrite:
         refuse_inputs(session, args.inputs, args.output, is_local=args.job == "learn")
     return session
+
+
+def _run_by_this_python(session: SparkSession) -> None:
+    """On this machine, workers are of the Python that runs the job, which has what they need. Spark
+    would take the `python3` of the path, which it need not be: `undust-spark` by its full name."""
+    context = getattr(session, "_sc", None)
+    is_told = os.environ.get("PYSPARK_PYTHON")
+    if context is not None and context.master.startswith("local") and not is_told:
+        os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+        context.pythonExec = sys.executable
 
 
 def _dedup(args: argparse.Namespace) -> None:
