@@ -155,7 +155,8 @@ class Records(unittest.TestCase):
         self.assertIn("no lines", Lines("lines").refuses((SAMPLES / "sitemap.xml").read_bytes()))
 
     def test_do_not_follow_other_columns(self):
-        narrow, wide = b" CDX N b a\n- 20200101000000 http://a.test/", b" CDX N b a s\n- 20200101000000 http://b.test/ 200"
+        narrow = b" CDX N b a\n- 20200101000000 http://a.test/"
+        wide = b" CDX N b a s\n- 20200101000000 http://b.test/ 200"
         how = Lines("cdx", sample=narrow)
         for lines in [narrow, narrow + b"\n" + narrow]:
             table = how.read_column(pa.array(lines.split(b"\n"), pa.binary()))

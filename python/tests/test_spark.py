@@ -113,6 +113,8 @@ class Jobs(WithSession):
         packed.write_bytes(bz2.compress(b"http://a.test\n"))
         broken = packed.with_name("cut.gz")
         broken.write_bytes((SAMPLES / "tweetfeed.txt.gz").read_bytes()[:2000])
+        hidden = packed.with_name("_list.txt")
+        hidden.write_text("http://a.test\n")
         for arguments, expected in [
             (["dedup", "-p", "crwl", "-o", "x", "y"], 'undust-spark: profile "crwl": no such profile'),
             (["dedup", "-o", "x", "/no/such/file"], "undust-spark: [PATH_NOT_FOUND]"),
@@ -125,6 +127,7 @@ class Jobs(WithSession):
             (["dedup", "-o", str(packed.with_name("p")), str(SAMPLES / "tiny.txt"), str(SAMPLES / "archive.arc")],
              f"undust-spark: file://{SAMPLES}/archive.arc: its records are no lines"),
             (["dedup", "-o", str(packed.with_name("q")), str(broken)], "undust-spark: "),
+            (["dedup", "-o", "x", str(hidden)], f"undust-spark: {hidden}: Spark leaves out files whose names begin"),
             (["learn", "-o", str(packed), str(SAMPLES / "crawl.log")], f"undust-spark: {packed}: expected nothing of"),
             (["learn", "--column", "url", "--field", "sum=x", "-o", "x", str(SAMPLES / "index.parquet")],
              "undust-spark: --field sum: expected NAME=COLUMN with one of digest, size"),
@@ -245,8 +248,10 @@ class Jobs(WithSession):
             self.assertEqual(self.session.read.parquet(str(out)).first().asDict(), {
                 "url": "http://a.test/#x", "Canonical": "mine", "COUNT": 7,
                 "new": "http://a.test/" if job == "canon" else 1})
-        for arguments, expected in [(["canon", "--name", "n"], "--name: holds for tables"),
-                                    (["dedup", "--column", "url", "--name", "n"], "--name: names the column of counts")]:
+        for arguments, expected in [
+            (["canon", "--name", "n"], "--name: holds for tables"),
+            (["dedup", "--column", "url", "--name", "n"], "--name: names the column of counts"),
+        ]:
             self.assertIn(expected, self.error_of(*arguments, place / "in", "-o", place / "none"))
 
     def error_of(self, *arguments):

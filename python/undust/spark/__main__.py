@@ -68,7 +68,7 @@ def _refuse_what_has_no_effect(args: argparse.Namespace) -> None:
         if job in (None, args.job) and getattr(args, flag[2:].replace("-", "_"), None):
             raise ValueError(f"{flag}: {why}; leave it out, or see --help")
     if args.job == "dedup" and args.name and not args.count:
-        raise ValueError("--name: names the column of counts, which need -c; leave it out, or say -c")
+        raise ValueError("--name: names the column of counts; leave it out, or say -c")
 
 
 def _session(args: argparse.Namespace) -> SparkSession:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
-from urllib.parse import unquote_to_bytes
+from urllib.parse import unquote, unquote_to_bytes
 
 import numpy as np
 import pyarrow as pa
@@ -39,9 +39,9 @@ def read_lines(
 ) -> DataFrame:
     """The records of lists, logs and indexes: ``place``, ``url``, and ``fields``.
 
-    All files are of one format. Files may be plain, ``.gz``, ``.zst`` and whatever else Hadoop can
-    read, by their names, but ``.bz2``: of these Spark reads pieces, whose lines have no order. A
-    plain file is read by several tasks.
+    All files are of one format. Files may be plain, or packed as ``.gz``, ``.zst``, ``.deflate``,
+    ``.snappy`` or ``.lz4`` (of Hadoop) by their names, but not ``.bz2``: of these Spark reads
+    pieces, whose lines have no order. A plain file is read by several tasks.
 
     Args:
         lines: how the lines hold URLs. If it is not given, the first lines of the input show it, of
@@ -52,7 +52,8 @@ def read_lines(
 
     Raises:
         UndustError: at once if the first lines are of no format, or none has a host; in a task if a
-            file begins otherwise than they do.
+            file begins otherwise than they do, or is not of the ``format``, or goes on with other
+            columns.
     """
     text, read, schema = reader(
         session,
@@ -229,6 +230,15 @@ def text_of(
         F.expr("input_file_block_start()").alias("block"),
     )
     names = read.inputFiles()
+    for path in wanted:
+        last = path.rstrip("/").rpartition("/")[2]
+        is_hidden = last.startswith(("_", ".")) and last not in (".", "..")
+        is_pattern = any(sign in last for sign in "*?[{")
+        is_read = any(last in unquote(name).split("/") for name in names)
+        if is_hidden and not is_pattern and not is_read:
+            raise ValueError(
+                f"{path}: Spark leaves out files whose names begin with _ or .; rename it"
+            )
     for name in names:
         if name.endswith(".bz2"):
             raise ValueError(
