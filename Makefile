@@ -97,6 +97,7 @@ msrv: OLDEST = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 msrv:
 	rustup toolchain install --profile minimal $(OLDEST)
 	$(CARGO) +$(OLDEST) check --locked --all-targets --features parquet
+	cd python && $(CARGO) +$(OLDEST) check --locked
 
 ## Licenses, sources and advisories of the dependencies, by deny.toml. Needs cargo-deny and a network.
 deny:
@@ -107,6 +108,7 @@ msrv: OLDEST = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 msrv:
 	rustup toolchain install --profile minimal $(OLDEST)
 	$(CARGO) +$(OLDEST) check --locked --all-targets --features parquet
+	cd python && $(CARGO) +$(OLDEST) check --locked
 
 ## Licenses, sources and advisories of the dependencies, by deny.toml. Needs cargo-deny and a network.
 deny:

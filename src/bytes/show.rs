@@ -21,7 +21,7 @@ pub fn show_path(path: &Path) -> Show<'_> {
 
 /// The name of an input in messages, safe to print: `-` is standard input.
 pub fn show_input(path: &Path) -> String {
-    if path == "-" { "standard input".to_string() } else { show_path(path).to_string() }
+    if path.as_os_str() == "-" { "standard input".to_string() } else { show_path(path).to_string() }
 }
 
 /// `text` with the same characters escaped, but not the backslash: for text that may have been

@@ -371,9 +371,8 @@ impl DustRules {
         let spelling = Spelling::of(profile);
         let spelled = spelling.file(&self.source);
         if !spelled.is_same() {
-            let (titles, source) = (self.titles, self.source);
-            // Large files should not be in memory twice.
-            self = DustRules::default();
+            // Large files should not be in memory twice: what is not taken is dropped here.
+            let DustRules { titles, source, .. } = std::mem::take(&mut self);
             let rules = DustRules::compile_as(&source, &spelled).rules;
             self = DustRules { titles, source, ..rules };
         }

@@ -67,7 +67,7 @@ impl Claims {
     /// named as packed files are.
     pub fn check_private(path: &Path) -> Result<()> {
         // By such a name a file is gone on with, not replaced.
-        let is_stream = path == "-" || is_open_file(path);
+        let is_stream = path.as_os_str() == "-" || is_open_file(path);
         let found = match fs::metadata(path) {
             _ if is_stream => Some("a standard stream, or another that is open already"),
             Ok(meta) => what_is_no_file(&meta),
@@ -102,7 +102,7 @@ impl Claims {
     /// `new_mode` if there are any.
     fn open_with(&mut self, path: &Path, new_mode: Option<u32>) -> Result<Output> {
         let name = show_path(path);
-        let is_stdout = path == "-" || open_number(path) == Some(1);
+        let is_stdout = path.as_os_str() == "-" || open_number(path) == Some(1);
         let place = if is_stdout { Place::stdout() } else { Place::of(place_of(path)) };
         let written = if is_stdout { Path::new("/dev/stdout") } else { path };
         if self.inputs.iter().any(|input| is_same_file(input, written)) {
@@ -127,7 +127,7 @@ impl Claims {
             )));
         }
         self.outputs.push(place);
-        if path != "-" && !is_device {
+        if path.as_os_str() != "-" && !is_device {
             self.files.push(name.to_string());
         }
         match is_stdout {
@@ -194,7 +194,7 @@ impl PartialEq for Place {
 
 /// Are both there, and the same regular file? `-` is what standard input is.
 fn is_same_file(input: &Path, b: &Path) -> bool {
-    let a = if input == "-" { Path::new("/dev/stdin") } else { input };
+    let a = if input.as_os_str() == "-" { Path::new("/dev/stdin") } else { input };
     match (fs::metadata(a), fs::metadata(b)) {
         (Ok(a), Ok(b)) => a.is_file() && (a.dev(), a.ino()) == (b.dev(), b.ino()),
         _ => false,

@@ -41,28 +41,36 @@ fn is_needless(text: &[u8]) -> bool {
     matches!(text, [_, b'/', ..] | [_, b'u', b'0', b'0', b'2'..=b'7', ..])
 }
 
+/// The byte that the escape at the start of `text` stands for, and its length, if it could stand
+/// there without one.
+#[inline]
+fn needless_escape(text: &[u8]) -> Option<(u8, usize)> {
+    match text {
+        [b'\\', b'/', ..] => Some((b'/', 2)),
+        [b'\\', b'u', b'0', b'0', high, low, ..] => match hex::pair(*high, *low)? {
+            b'"' | b'\\' => None,
+            byte @ b' '..=b'~' => Some((byte, 6)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 fn write_line(mut rest: &[u8], out: &mut Vec<u8>) {
     let mut is_inside = false;
     while let Some(at) = memchr2(b'"', b'\\', rest) {
         out.extend_from_slice(&rest[..at]);
         rest = &rest[at..];
-        let taken = match rest {
-            [b'"', ..] => {
+        let needless = if is_inside { needless_escape(rest) } else { None };
+        let taken = match (rest, needless) {
+            ([b'"', ..], _) => {
                 is_inside = !is_inside;
                 out.push(b'"');
                 1
             }
-            [_, b'/', ..] if is_inside => {
-                out.push(b'/');
-                2
-            }
-            [_, b'u', b'0', b'0', high, low, ..]
-                if is_inside
-                    && let Some(byte @ b' '..=b'~') = hex::pair(*high, *low)
-                    && !matches!(byte, b'"' | b'\\') =>
-            {
+            (_, Some((byte, length))) => {
                 out.push(byte);
-                6
+                length
             }
             // Perhaps an escaped quote, or an escaped backslash.
             _ => {
