@@ -102,14 +102,3 @@ msrv:
 ## Licenses, sources and advisories of the dependencies, by deny.toml. Needs cargo-deny and a network.
 deny:
 	$(CARGO) deny --locked check
-
-## Does it build with the oldest Rust that Cargo.toml names? Needs rustup, and a network for the first run.
-msrv: OLDEST = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
-msrv:
-	rustup toolchain install --profile minimal $(OLDEST)
-	$(CARGO) +$(OLDEST) check --locked --all-targets --features parquet
-	cd python && $(CARGO) +$(OLDEST) check --locked
-
-## Licenses, sources and advisories of the dependencies, by deny.toml. Needs cargo-deny and a network.
-deny:
-	$(CARGO) deny --locked check
