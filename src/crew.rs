@@ -1,4 +1,4 @@
-//! A pool of threads, as code sees it that has work for it and does not own it.
+//! A pool of threads, as seen by code that gives it tasks and does not own it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use std::task::Poll;
 /// A piece of work.
 pub type Task = Box<dyn FnOnce() + Send>;
 
-/// Does tasks in the background, some at a time, in any order.
+/// Runs tasks in the background, several at a time, in any order.
 ///
-/// The floors below `pipeline` start no threads. What they can do in the background they give to a
-/// crew, never much more of it at once than [`Crew::threads`], so that memory stays bounded. Cheap
-/// to clone: all clones are one crew.
+/// The floors below `pipeline` start no threads. They give background tasks to a crew, never many
+/// more at a time than [`Crew::threads`], so that memory stays bounded. Cheap to clone: all clones
+/// are handles to one crew.
 #[derive(Clone)]
 pub struct Crew {
     threads: usize,
@@ -20,25 +20,25 @@ pub struct Crew {
 }
 
 impl Crew {
-    /// A crew of so many `threads`, at least one. `spawn` has a task done, now or later; it must
-    /// not drop one.
+    /// Makes a crew of this many `threads`, at least one. `spawn` runs a task, now or later; it
+    /// must not drop one.
     pub fn new(threads: usize, spawn: impl Fn(Task) + Send + Sync + 'static) -> Crew {
         Crew { threads: threads.max(1), spawn: Arc::new(spawn) }
     }
 
-    /// How many tasks are done at a time.
+    /// Returns how many tasks run at a time.
     pub fn threads(&self) -> usize {
         self.threads
     }
 
-    /// Has `work` done in the background.
+    /// Runs `work` in the background.
     pub fn spawn<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Promise<T> {
         let (sender, receiver) = mpsc::sync_channel(1);
         (self.spawn)(Box::new(move || {
-            // Nobody waits for it any more after an error somewhere else.
+            // After an error elsewhere, nothing waits for the result any more.
             let _ = sender.send(work());
         }));
         Promise(receiver)
@@ -51,7 +51,7 @@ impl fmt::Debug for Crew {
     }
 }
 
-/// The result of a task, some day.
+/// The future result of a task.
 #[derive(Debug)]
 pub struct Promise<T>(Receiver<T>);
 
@@ -61,8 +61,8 @@ impl<T> Promise<T> {
         self.0.recv().ok()
     }
 
-    /// The result, if there is one yet; `None` if the task panicked. Ready once, since the result
-    /// is taken.
+    /// Returns the result, if there is one yet; `None` if the task panicked. Ready only once, since
+    /// it takes the result.
     pub fn poll(&self) -> Poll<Option<T>> {
         match self.0.try_recv() {
             Ok(done) => Poll::Ready(Some(done)),

@@ -82,7 +82,7 @@ impl FingerprintKey {
         Self::from_bytes(secret)
     }
 
-    /// The key that these bytes are.
+    /// Makes the key from these bytes.
     pub fn from_bytes(secret: [u8; 16]) -> Self {
         FingerprintKey { secret, schedule: Box::new(Schedule::new(&secret)) }
     }
@@ -194,7 +194,7 @@ impl std::fmt::Debug for FingerprintKey {
 /// - Why: CLNH gives two different texts of one length the same sum with a chance of at most 2⁻⁶⁴
 ///   (Lemire and Kaser: *Faster 64-bit universal hashing using carry-less multiplications*, 2016).
 ///   Two rows do so with at most 2⁻¹²⁸, by the argument of Black, Halevi, Krawczyk, Krovetz and
-///   Rogaway (*UMAC: Fast and Secure Message Authentication*, CRYPTO 1999, theorem 3): behind the
+///   Rogaway (*UMAC: Fast and Secure Message Authentication*, CRYPTO 1999, theorem 3): after the
 ///   last pair in which the texts differ all cancels out, so no key that the second row has for
 ///   that pair, one pair further on, matters to the first. The last step is a multilinear hash over
 ///   a field of 2⁶⁴ elements, 2⁻⁶⁴ for each row; a polynomial of degree `n` over a prime field of

@@ -48,24 +48,29 @@
 //! use undust::cluster::Seen;
 //! use undust::input::InputPlan;
 //! use undust::pipeline::{DedupPlan, Job, Print, dedup};
-//! use undust::report::Output;
+//! use undust::report::ClaimedPaths;
 //! use undust::{Canonicalizer, Profile};
 //!
-//! let input = InputPlan { paths: vec!["data/samples/tiny.txt".into()], ..InputPlan::default() };
+//! # let folder = tempfile::tempdir()?;
+//! # let [list, unique] = ["list.txt", "unique.txt"].map(|name| folder.path().join(name));
+//! std::fs::write(&list, "http://a.example/b\nHTTP://a.example:80/b#top\n")?;
+//!
 //! let pages = Canonicalizer::new(Profile::named("crawl")?);
 //! let plan = DedupPlan { print: Print::Original, seen: &Seen::default() };
-//! let mut output = Output::stdout()?;
-//! let outcome = dedup(&Job::new(input, &pages), &plan, &mut output)?;
+//! let outcome = dedup(&job, &plan, &mut output)?;
 //! output.publish()?;
-//! assert_eq!((outcome.tally.lines, outcome.tally.unique), (8, 5));
-//! # Ok::<(), undust::Error>(())
+//!
+//! assert_eq!((outcome.tally.lines, outcome.tally.unique), (2, 1));
+//! assert_eq!(std::fs::read_to_string(&unique)?, "http://a.example/b\n");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # What is stable
 //!
 //! [`canonical`], [`record`], [`input`], [`pipeline`], [`report`], the names at the top, and what
 //! these examples use of other modules, which are public for the benchmarks and tests of this
-//! crate. They are listed in reading order, from the bottom up; `ARCHITECTURE.md` has the map.
+//! crate. Enums that will grow are `non_exhaustive`. The modules are listed in reading order, from
+//! the bottom up; `ARCHITECTURE.md` has the map.
 
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("undust is for 64-bit machines: sizes and positions of what is read are `usize`");

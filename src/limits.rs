@@ -1,4 +1,5 @@
-//! Every bound on what comes from outside, each with its reason.
+//! Bounds on what comes from outside, and tuned sizes that several floors share, each with its
+//! reason.
 
 use std::time::Duration;
 
@@ -9,8 +10,9 @@ use std::time::Duration;
 /// a broken file.
 pub const LINE_BYTES_MAX: usize = 1 << 20;
 
-/// Largest value that a plan or a user may set for the line limit. Reason: positions inside a line,
-/// and inside what is written for a chunk that holds it whole, are `u32`.
+/// Largest value that a plan or a user may set for the line limit, in bytes.
+///
+/// Reason: positions in a line, and in what is written for a chunk that holds it, are `u32`.
 pub const LINE_BYTES_CEILING: usize = 1 << 30;
 
 /// Longest URL in bytes that gets the full treatment. A longer one passes as it is and is counted.
@@ -21,8 +23,8 @@ pub const URL_BYTES_MAX: usize = 64 << 10;
 
 /// Longest host in bytes that is handed to IDNA processing (UTS 46), whose cost is not linear.
 ///
-/// Reason: a host name holds at most 253 bytes (RFC 1035 2.3.4); four bytes of UTF-8 for each is
-/// the ceiling.
+/// Reason: a host name holds at most 253 bytes (RFC 1035 2.3.4), each of which stands for at most
+/// four bytes of UTF-8.
 pub const IDNA_HOST_BYTES_MAX: usize = 4 * 253;
 
 /// Bytes in a chunk of whole lines: one unit of work for one thread.
@@ -79,43 +81,43 @@ pub const MEMORY_BYTES_MIN: u64 = 7 << 20;
 
 /// Least memory of a job in bytes for each of its threads.
 ///
-/// Reason: a dozen chunks of 16 KiB are on their way for each, with what is known of their records.
+/// Reason: a dozen chunks of 16 KiB are in flight for each, with what is known of their records.
 pub const MEMORY_BYTES_PER_THREAD: u64 = 512 << 10;
 
 /// Largest zstd window as a power of two, in bytes (2 GiB); the format's own ceiling on 64-bit
 /// machines.
 pub const ZSTD_WINDOW_LOG_MAX: u32 = 31;
 
-/// Of this many parts of a job's memory, a zstd window may take one.
+/// A zstd window may take one of this many parts of a job's memory.
 ///
-/// Reason: it comes on top of the others, so the memory is exceeded by no more than that.
+/// Reason: it comes on top of the budget, which is thus exceeded by no more than that.
 pub const ZSTD_WINDOW_PARTS: u64 = 4;
 
-/// Longest head of an HTTP answer in a web archive that is looked at, in bytes.
+/// Longest header of an HTTP response in a web archive that is read, in bytes.
 ///
-/// Reason: servers refuse, and browsers give up on, heads much longer; what is missed beyond is a
-/// media type.
+/// Reason: servers refuse much longer ones, and browsers give up on them; at worst a media type is
+/// missed.
 pub const HTTP_HEAD_BYTES_MAX: usize = 16 << 10;
 
-/// How much of an HTML page in a web archive is looked at for the end of its head, in bytes, as it
-/// was sent and unpacked.
+/// How many bytes of an HTML page in a web archive are searched for the end of its head, both as
+/// sent and decompressed.
 ///
-/// Reason: styles and scripts in a head take some hundred kilobytes at the most; what is missed
-/// beyond is a canonical link. And it is what a container reads at once.
+/// Reason: styles and scripts in a head take some hundred kilobytes at most, and at worst a
+/// canonical link is missed. Containers are read in pieces of this size.
 pub const HTML_HEAD_BYTES_MAX: usize = 256 << 10;
 
-/// Longest dictionary of a zstd file in bytes, packed or not.
+/// Longest dictionary of a zstd file in bytes, compressed or not.
 ///
-/// Reason: those in use have a hundred kilobytes; a megabyte is more than a dictionary gains by.
+/// Reason: those in use have a hundred kilobytes; beyond a megabyte a dictionary gains nothing.
 pub const ZSTD_DICTIONARY_BYTES_MAX: u64 = 16 << 20;
 
 /// Most changes that rules may make to one URL before it counts as unstable.
 ///
-/// Reason: there are 18 rules, and hardly any reopens another's work; the bound makes termination
-/// certain and keeps the cost of a crafted URL in proportion.
+/// Reason: there are 18 rules, and hardly any makes another apply again; the bound ensures
+/// termination and limits the cost of a crafted URL.
 pub const RULE_STEPS_MAX: usize = 100;
 
-/// Most rules in a rule file. Reason: some kilobytes each while it is read.
+/// Most rules in a rule file. Reason: each takes some kilobytes while the file is read.
 pub const DUST_RULES_MAX: usize = 1 << 20;
 
 /// Longest text of a rule in bytes. Reason: longer than any name or path that is worth a rule.
@@ -123,13 +125,13 @@ pub const DUST_TEXT_BYTES_MAX: usize = 4 << 10;
 
 /// Most wildcards in a pattern of a rule.
 ///
-/// Reason: behind each of them other steps are possible for every byte of a path, and the cost of
-/// matching grows with those.
+/// Reason: each of them may match up to any byte of a path, and the cost of matching grows with the
+/// number of such choices.
 pub const DUST_WILDCARDS_MAX: usize = 32;
 
 /// Most rules of one site, those of the domains above it included.
 ///
-/// Reason: whether one undoes another's work is asked for every two of them.
+/// Reason: every pair of them is checked for whether one enables the other.
 pub const DUST_SITE_RULES_MAX: usize = 4096;
 
 /// Most rules of all sites, counted for each site they hold for.
@@ -138,20 +140,20 @@ pub const DUST_SITE_RULES_MAX: usize = 4096;
 /// for any amount of memory.
 pub const DUST_SITE_RULES_TOTAL_MAX: usize = 4 << 20;
 
-/// Most parameters of a URL whose query rules of sites look at.
+/// Most parameters that a query may have for the rules of its site to apply to it.
 ///
 /// Reason: each parameter is compared with each rule whose name has a wildcard, so a crafted query
 /// would cost their product.
 pub const DUST_PARAMS_MAX: usize = 256;
 
-/// Most passes of a site's substitutions over one URL, and most prefixes or suffixes that are taken
-/// off one path; what has not settled then stays as it was.
+/// Most passes of a site's substitutions over one URL, and most prefixes or suffixes that are
+/// removed from one path. A URL that still changes after that is left as it was.
 ///
-/// Reason: every pass makes a URL smaller, so a crafted one could ask for as many as it has bytes.
+/// Reason: every pass makes a URL shorter, so a crafted one could require as many as it has bytes.
 pub const DUST_PASSES_MAX: usize = 16;
 
-/// Longest host in bytes whose labels rules look at. Source: RFC 1035 2.3.4, 255 octets on the
-/// wire.
+/// Longest host in bytes that rules for its labels apply to. Source: RFC 1035 2.3.4, 255 octets on
+/// the wire.
 pub const HOST_BYTES_MAX: usize = 253;
 
 /// Largest configuration, host-map or parameter-list file in bytes.
@@ -159,7 +161,7 @@ pub const HOST_BYTES_MAX: usize = 253;
 /// Reason: such a file is read as a whole, in memory that comes on top of the job's.
 pub const CONFIG_BYTES_MAX: u64 = 64 << 20;
 
-/// Longest string in bytes that tells the format of a log.
+/// Longest string in bytes that describes the format of a log.
 ///
 /// Reason: servers read theirs from one line of their configuration.
 pub const LOG_FORMAT_BYTES_MAX: usize = 16 << 10;
@@ -187,39 +189,39 @@ pub const UNPACKING_BYTES: u64 = 16 << 20;
 /// Reason: pzstd's own frames have 8 MiB at level 3 and 32 MiB at level 19.
 pub const UNPACKED_FRAME_BYTES_MAX: u64 = 32 << 20;
 
-/// Most worker threads that are started, whatever was asked for.
+/// Most worker threads that are started, however many were asked for.
 ///
-/// Reason: each takes memory, and is of use only where it has a processor.
+/// Reason: each takes memory, and is only useful if it has a processor.
 pub const THREADS_MAX: usize = 1024;
 
-/// Most distinct URLs of one site that rules are mined from; of a larger site whole paths are left
+/// Most distinct URLs of one site that rules are mined from. Of a larger site, whole paths are left
 /// out by hash.
 ///
-/// Reason: about 250 bytes each, so a gigabyte at most; no rule needs more evidence.
+/// Reason: each takes about 250 bytes, so all take a gigabyte at most; no rule needs more evidence.
 pub const MINE_URLS_MAX: usize = 4 << 20;
 
 /// Most parameters of one URL that the miner looks at; a URL with more is left out.
 ///
-/// Reason: what is kept of a URL, and what is tried on it, grows with them; whoever crafts URLs is
-/// not to say how much that is.
+/// Reason: the memory and the trials for a URL grow with them, and crafted URLs must not decide how
+/// much that is.
 pub const MINE_PARAMS_MAX: usize = 64;
 
 /// Most path segments of one URL that the miner looks at; a URL with more is left out.
 ///
-/// Reason: the same.
+/// Reason: as for [`MINE_PARAMS_MAX`].
 pub const MINE_SEGMENTS_MAX: usize = 64;
 
 /// Most captures of one URL that the miner keeps.
 ///
-/// Reason: two tell whether a page is stable; more only repeat it.
+/// Reason: two show whether a page is stable; more add little.
 pub const MINE_CAPTURES_MAX: usize = 8;
 
 /// Most rules that the miner considers for one site.
 ///
-/// Reason: every candidate is tried on every URL it fires on; sites of people have some dozens.
+/// Reason: every candidate is tried on every URL that it applies to; real sites have some dozens.
 pub const MINE_CANDIDATES_MAX: usize = 4096;
 
 /// Deepest nesting of arrays and objects in a line of JSON. Deeper ones are rejected.
 ///
-/// Reason: the kinds of open brackets are kept as the bits of one number; logs nest below ten.
+/// Reason: the kinds of open brackets are the bits of one number; logs have fewer than ten levels.
 pub const JSON_DEPTH_MAX: usize = 128;

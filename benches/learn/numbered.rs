@@ -31,7 +31,7 @@ const FOLDERS: [&str; 9] = [
     "/f/H",
 ];
 
-/// Draws numbers. Source: SplitMix64.
+/// Draws numbers.
 struct Draws(u64);
 
 impl Draws {

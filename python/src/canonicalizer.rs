@@ -191,8 +191,8 @@ impl Wanted {
         })
     }
 
-    /// Appends it, of a `url` of which this became, to `out`. What does not parse has no key, and is
-    /// written as it is; nor has it a host.
+    /// Appends it to `out`, for `url` and its canonical form. A URL that does not parse has no key
+    /// and no host, and is written unchanged.
     fn push(self, url: &[u8], canonical: Canonical, out: &mut Vec<u8>) {
         let host = || match canonical.reject {
             None => host_of(canonical.form).unwrap_or_default(),

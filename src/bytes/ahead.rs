@@ -1,4 +1,4 @@
-//! HOT: once per line. Marks made ahead: for the lines of a text, which come one after the other.
+//! HOT: once per line. Computes marks ahead, for the lines of a text in order.
 //!
 //! ```text
 //! text      line\n line\n line\n li|ne\n line\n ...
@@ -6,8 +6,8 @@
 //!                                                not whole in this one
 //! ```
 //!
-//! A line that is marked when its turn comes waits for each step of its marks, and for its bytes.
-//! Those of a stretch come from memory side by side.
+//! Marking line by line would wait for memory, and for each step of the computation. In a stretch
+//! these overlap.
 //!
 //! Price: that of its marks (see `marks/mod.rs`), and a comparison for each line. Guard:
 //! `benches/canonical.rs`, group `fused`. Twin: [`Marker::mark`] of each line.
@@ -16,8 +16,8 @@ use std::ops::Range;
 
 use super::marks::{Marker, Marks, Rows};
 
-/// Most bytes of a stretch, unless a line is longer. Reason: with its marks no more than half of a
-/// first-level cache of 32 KiB.
+/// Most bytes of a stretch, unless a line is longer. Reason: with its marks it takes no more than
+/// half of a first-level cache of 32 KiB.
 const BYTES_MAX: usize = 4 << 10;
 
 /// Marks of a stretch of a text.
@@ -27,7 +27,7 @@ pub struct Ahead<const N: usize> {
     /// The stretch; it starts behind all texts where there is none.
     start: usize,
     end: usize,
-    /// How many of its bytes were asked for.
+    /// How many bytes of the stretch were used.
     used: usize,
 }
 
@@ -38,13 +38,13 @@ impl<const N: usize> Default for Ahead<N> {
 }
 
 impl<const N: usize> Ahead<N> {
-    /// Forgets the stretch: another text comes.
+    /// Discards the stretch, before another text.
     pub fn clear(&mut self) {
         (self.start, self.end) = (usize::MAX, 0);
     }
 
-    /// The marks of the line of `len` bytes that starts at `start` in `text`. Lines come in order,
-    /// or they cost more.
+    /// The marks of the line of `len` bytes that starts at `start` in `text`. Lines should come in
+    /// order; otherwise this costs more.
     #[inline(always)]
     pub fn marks<const NEIGHBORS: bool>(
         &mut self,
@@ -60,7 +60,7 @@ impl<const N: usize> Ahead<N> {
         self.rows.part(start - self.start, len)
     }
 
-    /// Makes what starts with `line` the stretch.
+    /// Begins a new stretch at `line`.
     #[inline(never)]
     fn go_on<const NEIGHBORS: bool>(
         &mut self,
@@ -68,8 +68,8 @@ impl<const N: usize> Ahead<N> {
         text: &[u8],
         line: &Range<usize>,
     ) {
-        // Bet: what is used of one stretch is what will be used of the next. Where lines are few
-        // among other things, every other is marked alone.
+        // Bet: as much is used of the next stretch as of this one. If there are few lines among
+        // other data, every second one is marked alone.
         let marked = self.end.saturating_sub(self.start);
         let is_used = 2 * self.used >= marked;
         let bytes = if is_used { (2 * marked).clamp(BYTES_MAX / 8, BYTES_MAX) } else { 0 };

@@ -1,6 +1,6 @@
 //! HOT: once per name. Eight bytes of a text as a number of few bits, and sets of such numbers.
 //!
-//! By them most texts are told apart from those of a list before any list is looked at.
+//! They show that most texts are not in a list, without searching the list.
 //!
 //! Price: a product, a load, and a shift. Guard: `benches/canonical.rs`, group `fused`.
 
@@ -20,7 +20,7 @@ impl<const WORDS: usize> BitSet<WORDS> {
         BitSet([u64::MAX; WORDS])
     }
 
-    /// Puts `number` in.
+    /// Inserts `number`.
     pub fn insert(&mut self, number: usize) {
         self.0[number / 64] |= 1 << (number % 64);
     }
@@ -32,15 +32,14 @@ impl<const WORDS: usize> BitSet<WORDS> {
     }
 }
 
-/// Eight bytes without regard to ASCII case. Some that are no letters are taken
-/// for each other, too.
+/// Eight bytes without regard to ASCII case. Some other characters become equal as well.
 #[inline(always)]
 pub fn folded(word: u64) -> u64 {
     word | 0x2020_2020_2020_2020
 }
 
-/// A number of `BITS` bits, at most 64, for a word: the upper ones of its product with the golden
-/// ratio, which depend on all of it (Knuth 1973, 6.4).
+/// A hash of `BITS` bits, at most 64, for a word: the upper bits of its product with the golden
+/// ratio, which depend on all of its bits (Knuth 1973, 6.4).
 #[inline(always)]
 pub fn few_bits<const BITS: u32>(word: u64) -> usize {
     const { assert!(0 < BITS && BITS <= u64::BITS) };

@@ -1,12 +1,12 @@
 //! Numbers as decimal digits.
 
-/// Puts the digits of `number` behind `out`.
+/// Appends the digits of `number` to `out`.
 pub fn push_number(out: &mut Vec<u8>, number: u64) {
     push_number_to(out, number, 0);
 }
 
-/// Puts the digits of `number` behind `out`, after as many blanks as make `width` bytes
-/// of them, 20 at most.
+/// Appends the digits of `number` to `out`, padded with blanks on the left to `width` bytes, at
+/// most 20.
 pub fn push_number_to(out: &mut Vec<u8>, number: u64, width: usize) {
     let mut text = [b' '; 20];
     let (mut start, mut rest) = (text.len(), number);
@@ -35,7 +35,7 @@ pub fn with_commas(number: u64) -> String {
     out
 }
 
-/// So many of what is called `noun`: `1 line`, `2,000 lines`.
+/// `count` and `noun` in the right number: `1 line`, `2,000 lines`.
 pub fn count_of(count: u64, noun: &str) -> String {
     format!("{} {}", with_commas(count), plural(count, noun))
 }

@@ -7,13 +7,13 @@
 //! pressed  a %D9%84-
 //! ```
 //!
-//! Price: with AVX-512 VBMI2, some twenty instructions for 16 bytes, whichever they are; without,
-//! two branches for each row of such bytes. Guard: `benches/canonical.rs`, group `fused`. Twin:
+//! Price: with AVX-512 VBMI2, some twenty instructions for any 16 bytes; without, two branches for
+//! each run of such bytes. Guard: `benches/canonical.rs`, group `fused`. Twin:
 //! `push_high_portable`; the test below compares the two.
 //!
-//! Unsafe: a call of a function that is compiled for wider vectors than every x86-64 has, where the
-//! processor was asked before; and loads and a store of vectors, each of an array of its length or
-//! under a mask that ends with the text.
+//! Unsafe: a call of a function that is compiled for wider vectors than every x86-64 has, after
+//! checking for them; and loads and a store of vectors, each of an array of its length or under a
+//! mask that ends with the text.
 
 use super::hex;
 
@@ -22,7 +22,7 @@ pub const STRETCH: usize = 64;
 
 /// Appends the first bytes of `text` to `out`, up to the first one below 0x80 that has a bit in
 /// `look`, and at most [`STRETCH`] of them; those from 0x80 on as escapes in upper case. Returns
-/// how many they were.
+/// how many bytes of `text` were taken.
 #[inline]
 pub fn push_high(out: &mut Vec<u8>, text: &[u8], look: u64) -> usize {
     #[cfg(target_arch = "x86_64")]
@@ -48,8 +48,8 @@ fn push_high_portable(out: &mut Vec<u8>, text: &[u8], look: u64) -> usize {
             at += 1;
             continue;
         }
-        // Bet: a text of another script, in which such bytes come in rows. Eight are written at
-        // once, and those that are too many taken back.
+        // Bet: the text is in another script, where such bytes come in runs. Eight are written at
+        // once, and surplus ones are removed.
         let Some(row) = text[at..].first_chunk::<8>() else {
             out.extend_from_slice(&hex::ESCAPES[usize::from(text[at])][..3]);
             at += 1;
@@ -75,7 +75,7 @@ mod x86 {
 
     use super::STRETCH;
 
-    /// Bytes that are spelled at once: three times as many fit in a vector.
+    /// Bytes that are escaped at once: three times as many fit in a vector.
     const GROUP: usize = 16;
 
     /// The first of every three of the bytes that a group becomes.
@@ -102,7 +102,7 @@ mod x86 {
         digits
     };
 
-    /// Has the machine what [`push_high`] needs?
+    /// Does the machine support what [`push_high`] needs?
     #[inline]
     pub(super) fn is_there() -> bool {
         is_x86_feature_detected!("bmi1")
@@ -148,7 +148,7 @@ mod x86 {
         let escaped = _pdep_u64(high, FIRSTS);
         let tripled = _mm512_permutexvar_epi8(load(&TRIPLED), _mm512_castsi128_si512(bytes));
         let (above, low) = (_mm512_srli_epi16::<4>(tripled), _mm512_set1_epi8(15));
-        // The table of digits has them four times: the two bits above a half count for nothing.
+        // The table has the digits four times, so the two bits above a half do not matter.
         let halves = _mm512_mask_mov_epi8(tripled, FIRSTS << 1, above);
         let digits = _mm512_permutexvar_epi8(_mm512_and_si512(halves, low), load(&DIGITS));
         let firsts = _mm512_mask_mov_epi8(tripled, escaped, _mm512_set1_epi8(b'%' as i8));

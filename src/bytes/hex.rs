@@ -19,8 +19,7 @@ pub const VALUE: [u8; 256] = {
 
 const UPPER: &[u8; 16] = b"0123456789ABCDEF";
 
-/// The escape of every byte: a percent sign and two digits in upper case; and a byte to fill up a
-/// word.
+/// The escape of every byte: a percent sign and two upper-case digits, padded to four bytes.
 pub static ESCAPES: [[u8; 4]; 256] = {
     let mut table = [[b'%'; 4]; 256];
     let mut byte = 0;
@@ -32,7 +31,7 @@ pub static ESCAPES: [[u8; 4]; 256] = {
     table
 };
 
-/// The byte that two hexadecimal digits spell, or `None` if one of them is no digit.
+/// The value of two hexadecimal digits, or `None` if one of them is not a digit.
 #[inline]
 pub fn pair(high: u8, low: u8) -> Option<u8> {
     let (high, low) = (VALUE[high as usize], VALUE[low as usize]);
@@ -54,11 +53,11 @@ pub fn is_digit(byte: u8) -> bool {
 /// Bytes that [`copy_upper`] looks at together.
 const WINDOW: usize = 32;
 
-/// Appends `text` to `out`, with the two hexadecimal digits behind each percent sign in upper case,
-/// as long as every escape is one of a byte from 0x80 on. Says whether all are; if not, what was
-/// appended is of no use.
+/// Appends `text` to `out`, with the two hexadecimal digits after each percent sign in upper case,
+/// if every escape is one of a byte from 0x80 on. Returns whether that is so; if not, what was
+/// appended is meaningless.
 ///
-/// Vectors by the compiler: a window has a fixed length and no branch.
+/// The compiler vectorizes this: a window has a fixed length and no branch.
 pub fn copy_upper(text: &[u8], out: &mut Vec<u8>) -> bool {
     let mut window = [0; WINDOW + 2];
     let mut is_odd = false;

@@ -1,13 +1,13 @@
-//! HOT: the lines of a piece of memory, one after the other, or where those of a stretch end.
+//! HOT: once per line. Iterates over lines in memory, or finds where those of a stretch end.
 //!
 //! Price: one `memchr` per line, no allocation; or for stretches three instructions and a store for
-//! every 64 bytes (with AVX-512), and no branch that cannot be foretold where lines are longer than
-//! that. Guard: `benches/extract.rs`, group `lines`. Twin: each is the other's.
+//! every 64 bytes (with AVX-512), and no branch that cannot be predicted where lines are longer
+//! than that. Guard: `benches/extract.rs`, group `lines`. Twin: each is the other's.
 
 use super::marks::mark_byte;
 
-/// `line` without the carriage returns at its end, all of them: so one that is written and read
-/// again is the same.
+/// `line` without all carriage returns at its end, so that a line that is written and read again is
+/// the same.
 pub fn without_carriage_returns(mut line: &[u8]) -> &[u8] {
     while let Some(rest) = line.strip_suffix(b"\r") {
         line = rest;
@@ -31,14 +31,14 @@ impl<'a> Lines<'a> {
         Lines { rest: bytes, separator }
     }
 
-    /// What has not been handed out yet.
+    /// What was not returned yet.
     #[inline]
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Hands out the first `bytes` of the rest, which may hold separators, and leaves out the
-    /// separator behind them.
+    /// Returns the first `bytes` bytes of the rest, which may hold separators, and skips the
+    /// separator after them.
     #[inline]
     pub fn take_bytes(&mut self, bytes: usize) -> &'a [u8] {
         let (taken, rest) = self.rest.split_at(bytes);
@@ -66,12 +66,12 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-/// Bytes of a stretch. Reason: it stays in a first-level cache of 32 KiB, with what is made of it,
-/// until its lines have been read; and it has some lines at least, so that marking the last one
-/// again costs little.
+/// Bytes of a stretch. Reason: with its marks it stays in a first-level cache of 32 KiB until its
+/// lines have been read; and it usually has several lines, so that marking the last one again costs
+/// little.
 pub const STRETCH_BYTES: usize = 8 << 10;
 
-/// Where the lines of a stretch of memory end, to be handed out in order.
+/// The ends of the lines of a stretch of memory, in order.
 #[derive(Debug, Default)]
 pub struct LineEnds {
     /// In order, up to [`NO_END`]; then what is left of earlier stretches.
@@ -89,8 +89,8 @@ impl LineEnds {
         self.next = 0;
     }
 
-    /// Makes the start of `rest` the stretch, whose lines end at `separator`. Returns it; `None` if
-    /// no line ends in it.
+    /// Begins the next stretch, at the start of `rest`, whose lines end at `separator`. Returns it;
+    /// `None` if no line ends in it.
     #[inline]
     pub fn find<'a>(&mut self, separator: u8, rest: &'a [u8]) -> Option<&'a [u8]> {
         let stretch = &rest[..rest.len().min(STRETCH_BYTES)];
@@ -100,8 +100,8 @@ impl LineEnds {
         (count > 0).then_some(stretch)
     }
 
-    /// Makes those the ends of lines that are marked in `words`, the first byte the lowest bit of
-    /// the first. Returns how many there are.
+    /// Stores the ends of lines that are marked in `words`; the first byte is the lowest bit of the
+    /// first word. Returns how many there are.
     #[inline]
     pub fn put(&mut self, words: impl Iterator<Item = u64>) -> usize {
         let mut count = 0;
@@ -109,8 +109,8 @@ impl LineEnds {
             if self.ends.len() < count + 66 {
                 self.ends.resize(2 * (count + 66), 0);
             }
-            // Bet: at most two lines end in a block. Whether any does cannot be foretold, so there
-            // is no branch on it: where none does, what is stored is overwritten.
+            // Bet: at most two lines end in a block. Whether any does cannot be predicted, so there
+            // is no branch on it: if none does, what is stored is overwritten.
             for _ in 0..2 {
                 self.ends[count] = 64 * number as u32 + marks.trailing_zeros();
                 count += usize::from(marks != 0);
@@ -137,14 +137,14 @@ impl LineEnds {
         self.ends.get(self.next).filter(|end| **end != NO_END).map(|end| *end as usize)
     }
 
-    /// Passes over the next line, if there is one.
+    /// Skips the next line, if there is one.
     #[inline(always)]
     pub fn pass(&mut self) {
         self.next += 1;
     }
 
-    /// Returns where the next line ends in the stretch and passes over it; `None` if no more lines
-    /// end there.
+    /// Returns where the next line ends in the stretch, and skips it; `None` if no more lines end
+    /// there.
     #[inline(always)]
     #[allow(clippy::should_implement_trait)] // its owner is no iterator
     pub fn next(&mut self) -> Option<usize> {

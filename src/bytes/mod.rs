@@ -1,4 +1,4 @@
-//! Plain work on bytes that knows no word of the field: lines, hexadecimal digits, safe display.
+//! Work on bytes that knows nothing about URLs: lines, hexadecimal digits, safe display.
 
 pub mod ahead;
 pub mod bits;
@@ -28,8 +28,8 @@ pub fn without_bom(text: &[u8]) -> &[u8] {
     text.strip_prefix(BOM).unwrap_or(text)
 }
 
-/// Returns the first eight bytes of `source[start..end]` as a number, the first the highest; zeros
-/// stand where there are fewer.
+/// Returns the first eight bytes of `source[start..end]` as a number, the first the highest; padded
+/// with zeros if there are fewer.
 #[inline(always)]
 pub fn first_word(source: &[u8], start: usize, end: usize) -> u64 {
     // The last eight bytes of the source, moved up, where there are fewer.
@@ -41,7 +41,7 @@ pub fn first_word(source: &[u8], start: usize, end: usize) -> u64 {
     short_word(&source[start..end])
 }
 
-/// Returns the first `length` of these bytes as a number, the first the highest; zeros stand behind
+/// Returns the first `length` of these bytes as a number, the first the highest; zeros stand after
 /// them.
 #[inline(always)]
 pub fn first_bytes(bytes: &[u8; 8], length: usize) -> u64 {
@@ -79,7 +79,7 @@ pub fn push_short(out: &mut Vec<u8>, source: &[u8], start: usize, end: usize) {
 #[inline(always)]
 pub fn push_up_to<const MOST: usize>(out: &mut Vec<u8>, source: &[u8], start: usize, end: usize) {
     // Bet: it is short, and not at the very end of the source. A copy of fixed length is a few
-    // instructions; one of any length chooses by branches that cannot be foretold.
+    // instructions; one of any length has branches that cannot be predicted.
     match source[start..].first_chunk::<MOST>() {
         Some(chunk) if end - start <= MOST => {
             let before = out.len();

@@ -1,28 +1,28 @@
-//! Memory as the system has it, in pages. Large ones: fewer to be looked up by what reads all over
-//! them, and one piece in place of hundreds for a disk that they go to. Many at once: one call in
-//! place of a fault for each. Given back: by all threads at once, where freeing memory makes them
-//! wait for each other.
+//! Advice to the system about pages of memory. Large pages: fewer TLB misses for random access, and
+//! one segment in place of hundreds for a disk. Populating many pages: one call in place of a fault
+//! for each. Giving pages back: all threads may do so at the same time, while freeing memory makes
+//! them wait for each other.
 //!
-//! Unsafe: calls of `madvise`, which leave what is in memory as it is, or drop what nobody
-//! may read any more.
+//! Unsafe: calls of `madvise`, which do not change the content of memory, or drop content that
+//! nothing reads any more.
 
 use std::mem::MaybeUninit;
 
-/// Bytes of a large page. Reason: so it is on x86-64, and on aarch64 with pages of 4 KiB; elsewhere
-/// the advice may not be taken.
+/// Bytes of a large page. Reason: the size on x86-64, and on aarch64 with pages of 4 KiB; elsewhere
+/// the advice may have no effect.
 pub const LARGE_PAGE_BYTES: usize = 2 << 20;
 
 /// Bytes of a page.
 const PAGE_BYTES: usize = 4096;
 
-/// Asks for large pages behind `memory`, of which nothing has been touched yet. Only what fills
-/// one, from where it begins, gets one, and only if the system has some.
+/// Asks for large pages for `memory`, which was not touched yet. Only parts that are aligned and
+/// fill a large page get one, if the system has any.
 pub fn prefer_large_pages<T>(memory: &mut [T]) {
     let start = memory.as_mut_ptr().cast::<u8>();
     let skipped = start.align_offset(PAGE_BYTES);
     let length = size_of_val(memory).saturating_sub(skipped) / PAGE_BYTES * PAGE_BYTES;
-    // SAFETY: pages of this memory, or of what lies beside it where pages are larger; how they are
-    // backed changes nothing of what is in them. Advice that is not taken costs speed only.
+    // SAFETY: pages of this memory, or of adjacent memory if pages are larger; how they are backed
+    // does not change their content. If the advice has no effect, only speed is lost.
     #[cfg(target_os = "linux")]
     let _ =
         unsafe { libc::madvise(start.wrapping_add(skipped).cast(), length, libc::MADV_HUGEPAGE) };
@@ -30,15 +30,14 @@ pub fn prefer_large_pages<T>(memory: &mut [T]) {
     let _ = length;
 }
 
-/// Bytes of pages that are made by one call. Reason: while it lasts, no other thread can
-/// change the map of the process, as for memory that is new; and it takes as long as some
-/// page faults by itself.
+/// Bytes of pages that one call populates. Reason: meanwhile no other thread can change the memory
+/// map of the process, as it must for new memory; and a call takes as long as some page faults.
 #[cfg(target_os = "linux")]
 const PAGES_AT_ONCE_BYTES: usize = 64 << 10;
 
-/// Has the system make all pages behind `memory` at once, which is about to be written all over.
-/// `false` if it does not, or not all: the others are made when they are first touched. It does not
-/// where pages are larger than on x86-64, unless `memory` begins with one.
+/// Populates all pages of `memory`, which is about to be overwritten, at once. `false` if the
+/// system does not, or not all: the rest is populated by page faults. It does not if pages are
+/// larger than on x86-64, unless `memory` is aligned to one.
 ///
 /// Source: `MADV_POPULATE_WRITE` of madvise(2), from Linux 5.14 on.
 pub fn make_pages<T>(memory: &mut [T]) -> bool {
@@ -46,14 +45,14 @@ pub fn make_pages<T>(memory: &mut [T]) -> bool {
         return true;
     }
     let start = memory.as_mut_ptr().cast::<u8>();
-    // Whole pages, with what lies beside it in the first and the last one.
+    // Whole pages, with adjacent memory in the first and the last one.
     let before = start.addr() % PAGE_BYTES;
     let length = (before + size_of_val(memory)).next_multiple_of(PAGE_BYTES);
     #[cfg(target_os = "linux")]
     let is_done = (0..length).step_by(PAGES_AT_ONCE_BYTES).all(|at| {
         let (first, part) = (start.wrapping_sub(before), (length - at).min(PAGES_AT_ONCE_BYTES));
-        // SAFETY: pages in which some of this memory is, so the process has them; that they are
-        // made, or could not be, changes nothing of what is in them.
+        // SAFETY: pages that contain some of this memory, so the process has them; whether they are
+        // populated does not change their content.
         unsafe {
             libc::madvise(first.wrapping_add(at).cast(), part, libc::MADV_POPULATE_WRITE) == 0
         }
@@ -63,11 +62,12 @@ pub fn make_pages<T>(memory: &mut [T]) -> bool {
     is_done
 }
 
-/// Gives the pages that have nothing but `memory` in them back to the system, which makes new ones
-/// when they are touched again. `false` if it does not take them: they go when `memory` is freed.
+/// Returns the pages that contain nothing but `memory` to the system; they are populated anew when
+/// they are touched again. `false` if the system refuses: then they are returned when `memory` is
+/// freed.
 ///
-/// Reason: other threads may do so meanwhile. Freeing a large piece of memory changes the map of
-/// the process, for which each thread waits until no other reads it.
+/// Reason: several threads may do so at the same time. Freeing a large piece of memory changes the
+/// memory map of the process, for which a thread waits until no other reads it.
 pub fn give_back_pages<T>(memory: &mut [MaybeUninit<T>]) -> bool {
     // SAFETY: it takes a number.
     let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
@@ -78,8 +78,8 @@ pub fn give_back_pages<T>(memory: &mut [MaybeUninit<T>]) -> bool {
     let start = memory.as_mut_ptr().cast::<u8>();
     let skipped = start.align_offset(page_bytes);
     let length = size_of_val(memory).saturating_sub(skipped) / page_bytes * page_bytes;
-    // SAFETY: whole pages of this memory, with nothing else in them, and of what was in them nobody
-    // may expect anything.
+    // SAFETY: whole pages of this memory, with nothing else in them; nothing relies on their
+    // content.
     #[cfg(target_os = "linux")]
     let is_done = unsafe {
         libc::madvise(start.wrapping_add(skipped).cast(), length, libc::MADV_DONTNEED) == 0

@@ -1,25 +1,25 @@
-//! HOT: once per look-up. Asks for memory before it is read, so that the reader need not wait.
+//! HOT: once per look-up. Prefetches memory before it is read.
 //!
-//! A load would do, too, but keeps the processor from finishing what comes after it.
+//! A load would also work, but would block later instructions from retiring.
 //!
-//! Unsafe: the instruction. It reads nothing that a program could see, at the
-//! address of a reference.
+//! Unsafe: the instruction. It has no effect that a program could observe, and gets the address of
+//! a reference.
 
-/// Bytes that come from memory together. Reason: so it is on x86-64, and on most of aarch64.
+/// Bytes of a cache line, on x86-64 and most aarch64 processors.
 const LINE_BYTES: usize = 64;
 
-/// Asks for the beginning of `value`.
+/// Prefetches the beginning of `value`.
 #[inline(always)]
 pub fn prefetch<T>(value: &T) {
     let address = std::ptr::from_ref(value).cast::<i8>();
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: it may be given any address; this one is that of a reference.
+        // SAFETY: any address is allowed; this one is that of a reference.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address) }
     }
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: it may be given any address, and changes nothing that a program could see.
+    // SAFETY: any address is allowed, and there is no effect that a program could observe.
     unsafe {
         std::arch::asm!(
             "prfm pldl1keep, [{}]",
@@ -31,7 +31,7 @@ pub fn prefetch<T>(value: &T) {
     let _ = address;
 }
 
-/// Asks for all of `values`.
+/// Prefetches all of `values`.
 #[inline]
 pub fn prefetch_all<T>(values: &[T]) {
     let step = (LINE_BYTES / size_of::<T>().max(1)).max(1);

@@ -48,8 +48,8 @@ pub struct Show<'a> {
 }
 
 impl Show<'_> {
-    /// Leaves every backslash as it is, so that a text which is readable can be copied. A text `\n`
-    /// and a newline look alike then.
+    /// Does not escape backslashes, so that readable text can be copied. Then the text `\n` and a
+    /// newline look alike.
     #[must_use]
     pub fn for_copying(self) -> Self {
         Show { doubles_backslash: false, ..self }
@@ -81,7 +81,7 @@ impl fmt::Display for Show<'_> {
     }
 }
 
-/// Characters of which nothing is drawn, or not themselves: C1 controls, bidirectional controls,
+/// Characters that are invisible, or not drawn as themselves: C1 controls, bidirectional controls,
 /// line separators, all blanks but the common one, fillers, zero-width and other format characters,
 /// variation selectors, tags, private use, noncharacters.
 fn is_hidden(character: char) -> bool {

@@ -1,12 +1,12 @@
-//! Numbers as few bytes (LEB128): seven bits in each, the lowest first; the highest bit says that
-//! another one follows.
+//! Numbers in few bytes (LEB128): seven bits in each, the lowest first; the highest bit is set if
+//! another byte follows.
 //!
 //! HOT: some for each line that waits in a file. Price: a branch for each byte; no allocation.
 
 /// Most bytes of a number.
 pub const BYTES_MAX: usize = 10;
 
-/// Puts `number` behind `bytes`.
+/// Appends `number` to `bytes`.
 #[inline]
 pub fn push(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
@@ -22,8 +22,8 @@ pub fn len(number: u64) -> usize {
     ((u64::BITS - (number | 1).leading_zeros()) as usize).div_ceil(7)
 }
 
-/// The number at the front of `bytes`, and what is behind it; `None` if it is not whole. What does
-/// not fit in 64 bits is dropped.
+/// Returns the number at the front of `bytes`, and the rest; `None` if it is incomplete. Bits that
+/// do not fit in 64 are dropped.
 #[inline]
 pub fn take(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut number = 0;

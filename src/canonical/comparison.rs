@@ -26,9 +26,9 @@ pub enum Comparison {
 /// `parse,query-order,dust:3,dust:12`. Where no rule was needed it is `parse` alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reason {
-    /// Was some of what is different between the two read away before the first rule?
+    /// Did parsing remove some of the differences before the first rule?
     pub parsed: bool,
-    /// The rules that changed what is different between the two, until nothing was left.
+    /// The rules that changed the parts that differ, until the two were equal.
     pub rules: RuleSet,
     /// If [`RuleId::Dust`] is one of them: which rules of the rule file changed the one or the
     /// other, by number from 1, in ascending order.
@@ -80,8 +80,8 @@ pub struct Comparer<'a> {
     hasher: RandomState,
 }
 
-/// Places for ladders, and bytes of a URL that has one. Reason: most ladders take less than 1 KB,
-/// and all of them at most some MB.
+/// Slots for ladders, and most bytes of a URL that has one. Reason: most ladders take less than 1
+/// KB, and all of them at most some MB.
 const LADDERS: usize = 256;
 const LADDER_URL_BYTES_MAX: usize = 1 << 10;
 
@@ -116,7 +116,7 @@ impl Comparer<'_> {
                 break;
             }
             let before = [one.form, other.form];
-            // A rule may have made earlier ones go again: without those the two might differ.
+            // A rule may have made earlier ones apply again, without which the two might differ.
             let went = [one.climb(level), other.climb(level)];
             if difference(before[0], before[1]) != difference(one.form, other.form) {
                 for rung in went.into_iter().flatten() {
@@ -146,7 +146,7 @@ impl Comparer<'_> {
     }
 }
 
-/// `a` and `b` without what they begin and end with in common.
+/// `a` and `b` without their common beginning and end.
 fn difference<'a>(a: &'a [u8], b: &'a [u8]) -> (&'a [u8], &'a [u8]) {
     let start = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let (a, b) = (&a[start..], &b[start..]);
@@ -158,19 +158,19 @@ fn difference<'a>(a: &'a [u8], b: &'a [u8]) -> (&'a [u8], &'a [u8]) {
 #[derive(Debug)]
 struct Ladder {
     given: Box<[u8]>,
-    /// One form behind the other.
+    /// One form after the other.
     forms: Vec<u8>,
     rungs: Vec<Rung>,
 }
 
-/// A level at which the form is another than before.
+/// A level at which the form changes.
 #[derive(Debug)]
 struct Rung {
     /// From 0.
     level: usize,
     /// Where its form ends.
     end: usize,
-    /// The rules that went on the way to it from the rung before.
+    /// The rules that applied between the previous rung and this one.
     rules: RuleSet,
     /// Those of the rule file among them, by number from 0.
     site_rules: Vec<usize>,
@@ -280,8 +280,7 @@ mod tests {
         numbers.zip(forms.map(rules_until)).collect()
     }
 
-    /// Compares `a` and `b` by two traces, as the definition has it: the slow twin of
-    /// [`Comparer::compare`].
+    /// Compares `a` and `b` by two traces, by definition. The slow twin of [`Comparer::compare`].
     fn compare_slowly(canonicalizer: &Canonicalizer, a: &[u8], b: &[u8]) -> Comparison {
         if a == b {
             return Comparison::Identical;

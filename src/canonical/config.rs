@@ -223,7 +223,7 @@ impl Settings {
         }
         options.slash = self.slash.unwrap_or(options.slash);
         if !profile.rules.contains(RuleId::TrailingSlash) {
-            // A rule that is off has no parameters, for `directory-index` neither.
+            // A rule that is off has no parameters, not even `directory-index`.
             options.slash = Slash::Keep;
         }
         options.www = self.www.unwrap_or(options.www);
@@ -250,7 +250,8 @@ impl Settings {
         Ok(())
     }
 
-    /// Sets which parameters and names of files go and which stay, in the spelling of `profile`.
+    /// Sets which parameters and file names are dropped and which are kept, in the spelling of
+    /// `profile`.
     fn set_names(&self, profile: &mut Profile) -> Result<()> {
         if let Some(names) = &self.index_names {
             let spelling = Spelling::of(profile);

@@ -113,7 +113,7 @@ impl Draft {
         };
         let parts = if is_web_scheme(&text[..scheme_end]) {
             let parsed = parse_web(&text, scheme_end, options.registered_names);
-            // A guess that fails was no URL without its scheme, but something else altogether.
+            // If the guess fails, this is not a URL without its scheme, but something else.
             Parts::Web(if scheme_added { parsed.map_err(|_| Reject::Relative)? } else { parsed? })
         } else {
             Parts::Other(settle_other(&text)?)
@@ -151,8 +151,8 @@ impl Draft {
     }
 }
 
-/// Removes what the WHATWG parser removes before it looks: C0 controls and spaces at both ends,
-/// tabs and line breaks anywhere.
+/// Removes what the WHATWG parser removes first: C0 controls and spaces at both ends, tabs and line
+/// breaks anywhere.
 pub(super) fn clean(given: &[u8]) -> Cow<'_, [u8]> {
     let outer = |byte: &u8| *byte > b' ';
     let start = given.iter().position(outer).unwrap_or(given.len());
@@ -269,7 +269,8 @@ fn parse_host(host: &[u8]) -> Result<url::Host, Reject> {
     })
 }
 
-/// Is `host` a domain name for sure, that needs lower case at most? Most are; `false` says nothing.
+/// Is `host` a domain name for sure, that needs lower case at most? Most are; `false` means
+/// unknown.
 ///
 /// Nothing in it is escaped, or to be mapped (all of it is ASCII), or punycode to be checked (no
 /// two hyphens follow each other), and it is no address (its last label begins with a letter).
@@ -326,7 +327,7 @@ fn is_registered_name(host: &[u8]) -> bool {
         && before.iter().any(u8::is_ascii_alphabetic)
 }
 
-/// The spelling of a URL of another scheme that the `url` crate gives and gives again.
+/// The spelling of a URL of another scheme by the `url` crate, repeated until it does not change.
 ///
 /// A few `file:` URLs change once more when they are parsed again; they are parsed until they
 /// settle.

@@ -202,7 +202,7 @@ impl SessionNames {
     }
 }
 
-/// Parameters of queries that go, whichever rule says so.
+/// Parameters of queries that are dropped, by whichever rule.
 #[derive(Clone, Debug)]
 pub(super) struct Unwanted {
     table: Table,
@@ -291,7 +291,7 @@ impl IndexNames {
         few_bits::<11>(Self::folded_end(end))
     }
 
-    /// Could what stands behind the last slash of `path` be one of the names? Never
+    /// Could what stands after the last slash of `path` be one of the names? Never
     /// says no where it is.
     #[inline(always)]
     pub(super) fn may_end(&self, path: &[u8]) -> bool {
@@ -301,7 +301,7 @@ impl IndexNames {
         }
     }
 
-    /// Is what stands behind the last slash of `path` one of the names, in any case? Its length, or
+    /// Is what stands after the last slash of `path` one of the names, in any case? Its length, or
     /// `None`.
     pub(super) fn at_end_of(&self, path: &[u8]) -> Option<usize> {
         if !self.may_end(path) {

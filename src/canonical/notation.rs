@@ -11,7 +11,7 @@ pub enum Notation {
     Url,
     /// Its canonical form, as a key of the Sort-friendly URI Reordering Transform (SURT): the
     /// labels of the host from the last to the first, a parenthesis, the rest. Sorted by bytes, the
-    /// pages of one origin are side by side, and domains come before their subdomains.
+    /// pages of one origin are adjacent, and domains come before their subdomains.
     ///
     /// ```text
     /// http://www.example.com:8080/a?b   com,example,www:8080)/a?b
@@ -22,7 +22,7 @@ pub enum Notation {
     /// ```
     ///
     /// Two pages that differ by their scheme alone have one key. Source: `org.archive.util.SURT` of
-    /// Heritrix; without the scheme and the comma behind the last label, and with addresses
+    /// Heritrix; without the scheme and the comma after the last label, and with addresses
     /// reversed, as in the keys of CDX files. These are made of another canonical form:
     /// [`Notation::Urlkey`].
     Surt,

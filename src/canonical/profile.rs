@@ -24,7 +24,7 @@ pub const PROFILE_VERSION: u32 = 1;
 /// is idempotent by construction; a profile chooses which of them, not in which order.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// The name, with `+` behind it if anything was changed by hand.
+    /// The name, with `+` after it if anything was changed by hand.
     pub name: String,
     /// The version of the named profile.
     pub version: u32,
@@ -240,7 +240,7 @@ impl Profile {
                     format!("{} {}", options.drop_params.describe(), options.keep_params.describe())
                 }
                 RuleId::DefaultParams => options.default_params.describe(),
-                // Without that rule a slash behind the name makes another path of it.
+                // Without that rule a slash after the name makes another path of it.
                 RuleId::DirectoryIndex if !self.rules.contains(RuleId::TrailingSlash) => {
                     format!("{} slash=keep", options.index_names.describe())
                 }

@@ -20,13 +20,13 @@ use crate::reject::Reject;
 /// One change that a rule made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The rule.
+    /// The rule that made the change.
     pub rule: RuleId,
     /// The URL after the change.
     pub after: Vec<u8>,
 }
 
-/// The way of one URL through the rules of a profile.
+/// How the rules of a profile change one URL, step by step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     /// The URL as parsed, before any rule: level 0.
@@ -34,8 +34,8 @@ pub struct Trace {
     /// Every change, in order. Empty if the parsed form is the canonical one.
     pub steps: Vec<Step>,
     /// The form at each level whose rule changed something: the number of rules that were applied,
-    /// from 1, and the form after them. A level that is not listed has the form of the level
-    /// before.
+    /// from 1, and the form after them. A level that is not listed has the form of the
+    /// previous level.
     pub levels: Vec<(usize, Vec<u8>)>,
     /// Was a scheme put in front of the URL?
     pub scheme_added: bool,
@@ -59,7 +59,7 @@ impl Trace {
     }
 }
 
-/// What a URL has reached on its way.
+/// The state of a URL while rules are applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reached {
     /// A change that a rule made.
@@ -136,9 +136,9 @@ fn run_all_levels(
     for level in 1..=rules.len() {
         let until = &rules[..level];
         if until.ends_with(&[RuleId::Dust]) {
-            // What a profile undoes, rules of a site may do again without an end: then they
-            // do nothing. So that this depends on the form at the level before alone, their
-            // steps are counted anew.
+            // Rules of a site may redo without end what the profile undoes: then they are not
+            // applied. So that this depends on the form at the level before alone, their steps are
+            // counted anew.
             steps = 0;
             let mut tried = draft.clone();
             if run_to_fixpoint(&mut tried, until, &profile.options, &mut 0, go_on).is_err() {
@@ -182,7 +182,7 @@ fn run_to_fixpoint(
         if *steps > RULE_STEPS_MAX {
             return Err(Reject::Unstable);
         }
-        // If the last rule reopens the work of those before it, they go again.
+        // If the last rule makes earlier ones apply again, they are repeated.
         next = 0;
     }
     Ok(changed)

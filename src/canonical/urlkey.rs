@@ -67,7 +67,7 @@ impl<'a> Parts<'a> {
     /// Splits a URL that has a host, and a scheme unless that is http; `None` if it has no host.
     fn split(url: &'a [u8]) -> Option<Parts<'a>> {
         let is_one = |end: &usize| {
-            // Behind these, parsers do without slashes.
+            // After these, parsers do without slashes.
             is_web_scheme(&url[..*end]) || url[*end + 1..].starts_with(b"/")
         };
         let (scheme, rest) = match scheme_length(url).filter(is_one) {
@@ -190,7 +190,7 @@ static ASPX_REV: LazyLock<FinderRev> = LazyLock::new(|| FinderRev::new(".aspx"))
 /// Limits: linear in the path, however many slashes it has.
 fn drop_session_segment(out: &mut Vec<u8>, path_start: usize, is_session: impl Fn(&[u8]) -> bool) {
     let path = &out[path_start..];
-    // The last `.aspx` behind `end`, before the first `?` there.
+    // The last `.aspx` after `end`, before the first `?` there.
     let mut page = None;
     let mut end = path.len();
     while let Some(start) = memchr::memrchr(b'/', &path[..end]) {

@@ -80,7 +80,7 @@ pub(super) fn thousandths(text: &str) -> Result<u16, String> {
     }
 }
 
-/// Splits a number from the letters behind it.
+/// Splits a number from the letters after it.
 fn split_suffix(text: &str) -> (&str, &str) {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     text.split_at(digits.len())

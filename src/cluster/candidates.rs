@@ -1,4 +1,4 @@
-//! Records of which a full set cannot say whether they are the first of their cluster.
+//! Records that a full set does not know, so that they may be the first of their cluster.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,56 +17,56 @@ use crate::fingerprint::Fingerprint;
 
 /// Records that wait for the end of the input, because the set that would know them is full.
 ///
-/// What is in the set is a duplicate at once, and so is what was spilled just before. The rest
-/// is spilled. If hardly any record of the last batch that was looked at was known, the next
-/// ones are spilled without a look. At the end the first record of each cluster is found,
+/// A record in the set is a duplicate, and so is one that was spilled recently. The others are
+/// spilled. If hardly any record of the last batch that was looked up was known, the next batches
+/// are spilled without looking them up. At the end the first record of each cluster is found,
 /// partition by partition.
 ///
 /// Records have numbers here, in input order, from wherever the job begins to count.
 #[derive(Debug)]
 pub struct Candidates {
     spill: Spill<Numbered>,
-    /// The latest candidate in each slot: a URL that comes again and again is spilled once, or now
-    /// and then.
+    /// The latest candidate in each slot: a URL that is repeated often is spilled once, or now and
+    /// then.
     recent: Partitions<Box<[u128]>>,
     looks: Looks,
 }
 
-/// What was known when the records were spilled, and what becomes of those that are new.
+/// What was known when the records were spilled, and where the new ones go.
 #[derive(Clone, Copy, Debug)]
 pub struct Ledger<'a> {
     /// The set, as it was at every batch.
     pub set: &'a ClusterSet,
     /// The clusters of earlier runs that are not in the set.
     pub seen: &'a Seen,
-    /// Takes the numbers of the records.
+    /// Gets the numbers of the new records.
     pub kept: &'a Numbers,
-    /// Takes their fingerprints, if a seen file is to be written.
+    /// Gets their fingerprints, if a seen file will be written.
     pub fresh: Option<&'a Sorted>,
 }
 
-/// When records are looked for before they are spilled.
+/// Decides whether records are looked up before they are spilled.
 ///
-/// Reason: each look waits for memory twice, and at the end, when a partition has the caches to
-/// itself, costs little. A duplicate that is spilled takes room in files, so there may be few.
+/// Reason: a look-up waits for memory twice, and costs little at the end, when a partition has the
+/// caches to itself. A duplicate that is spilled takes room in files, so there should be few.
 #[derive(Debug, Default)]
 struct Looks {
-    /// Is the batch not looked at?
+    /// Is the batch spilled without looking it up?
     is_off: bool,
-    /// Was any batch not looked at?
+    /// Was any batch spilled without looking it up?
     was_off: bool,
     /// Batches that are still to be spilled whole.
     batches_off: u32,
-    /// Records that were looked for in the batch before, and how many of them were known.
+    /// Records that were looked up in the previous batch, and how many of them were known.
     asked: AtomicU64,
     known: AtomicU64,
 }
 
-/// How many times as many records have to be new as are known, for the next batches to be spilled
-/// whole.
+/// The next batches are spilled whole if the number of new records is more than this multiple of
+/// the known ones.
 const NEW_TIMES_MIN: u64 = 8;
 
-/// Batches that are spilled whole after one that was looked at.
+/// Batches that are spilled whole after one that was looked up.
 const BATCHES_OFF: u32 = 7;
 
 impl Looks {
@@ -96,7 +96,7 @@ struct PendingRecord {
     fingerprint: Fingerprint,
     number: u64,
     chunk: u32,
-    /// Where it stands in the chunk's [`Scattered`].
+    /// Its place in the chunk's [`Scattered`].
     place: u32,
 }
 
@@ -119,7 +119,7 @@ impl PartitionRecords {
 }
 
 impl Candidates {
-    /// No candidates yet. They will go to `files`, by way of buffers of `buffer_bytes`; the latest
+    /// Begins without candidates. They go to `files`, through buffers of `buffer_bytes`; the latest
     /// of them take `recent_bytes`.
     pub fn new(files: SpillFiles, buffer_bytes: usize, recent_bytes: usize) -> Self {
         let slots = (recent_bytes / 16 / PARTITIONS).max(1);
@@ -135,9 +135,9 @@ impl Candidates {
         self.looks.next_batch();
     }
 
-    /// Flags the records of `partition` that are candidates, over the chunks of a batch in
-    /// order. The records of the chunk `n` have the numbers from `numbers[n]` on. `gathered` is
-    /// memory to be used again.
+    /// Flags the records of `partition` that are candidates, over the chunks of a batch in order.
+    /// The records of the chunk `n` have the numbers from `numbers[n]` on. `gathered` is memory
+    /// that is used again.
     pub fn mark(
         &self,
         set: &ClusterSet,
@@ -146,7 +146,7 @@ impl Candidates {
         numbers: &[u64],
         gathered: &mut PartitionRecords,
     ) -> io::Result<()> {
-        // They may have been scattered by another thread: all are on their way at once.
+        // Another thread may have scattered them: prefetch all of them.
         chunks.iter().for_each(|(scattered, _)| scattered.prefetch(partition));
         if self.looks.is_off {
             let mut spill = self.spill.appender(partition);
@@ -169,8 +169,8 @@ impl Candidates {
         let slot = |one: &PendingRecord| {
             (((one.fingerprint.0 >> 56) as u64 as u128 * slots) >> 64) as usize
         };
-        // Bet: neither is in the cache, so a group's places are fetched side by side first. There
-        // are few records of a partition in one chunk, so groups go over all chunks.
+        // Bet: neither is in the cache, so the places of a group are prefetched first. There are
+        // few records of a partition in one chunk, so groups go over all chunks.
         let mut known = 0;
         for group in gathered.records.chunks(GROUP) {
             for one in group {
@@ -196,13 +196,13 @@ impl Candidates {
         Ok(())
     }
 
-    /// No more will come: writes what is still in the buffers.
+    /// To be called after the last record: writes what is still in the buffers.
     pub fn finish(&mut self) -> io::Result<()> {
         self.recent = Partitions::default();
         self.spill.finish()
     }
 
-    /// Puts the records of `partition` that are the first of their cluster in the `ledger`. Holds
+    /// Adds the records of `partition` that are the first of their cluster to the `ledger`. Holds
     /// at most `capacity` records in memory, in `firsts`.
     pub fn resolve(
         &self,
@@ -213,8 +213,8 @@ impl Candidates {
     ) -> io::Result<()> {
         let Ledger { set, seen, kept, fresh } = ledger;
         let table = set.partition(partition);
-        // Candidates were looked for in the set, and are not in it; but of batches that were not
-        // looked for, each record may be.
+        // Candidates that were looked up are not in the set; records of batches that were not
+        // looked up may be.
         let known = table.sorted().take(if self.looks.was_off { usize::MAX } else { 0 });
         firsts.of_partition(&self.spill, partition, capacity, known, |records, range| {
             if fresh.is_some() || !seen.is_in_memory() {
@@ -275,7 +275,8 @@ mod tests {
                 let numbers: Vec<u64> =
                     (0..chunks.len() as u64).map(|chunk| first + 1000 * chunk).collect();
                 candidates.next_batch();
-                // With little room for the latest few may be known, and batches go by.
+                // With little room for the latest candidates, few records may be known, and batches
+                // are skipped.
                 if recent_bytes > 0 {
                     assert_eq!(candidates.looks.is_off, is_off && batch < 2);
                 }
@@ -324,7 +325,7 @@ mod tests {
                 (*looks.asked.get_mut(), *looks.known.get_mut()) = (99, known);
             }
         }
-        // The first was looked at, seven were not, and from then on too many were known.
+        // The first was looked up, seven were not, and from then on too many were known.
         let expected: Vec<bool> = (0..12).map(|batch| (1..8).contains(&batch)).collect();
         assert_eq!(off, expected);
         assert!(looks.was_off);

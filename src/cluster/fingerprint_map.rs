@@ -1,5 +1,5 @@
-//! HOT: once per record. What is known of each fingerprint of a partition, in the order
-//! in which they came.
+//! HOT: once per record. A map from the fingerprints of a partition to values, in the order in
+//! which they came.
 //!
 //! Price: a look-up of a number, and one of what it stands for. Memory: 16 bytes and what is known,
 //! up to a quarter more; and 6 to 12 for the number.
@@ -8,7 +8,7 @@ use hashbrown::HashTable;
 
 use crate::fingerprint::Fingerprint;
 
-/// Something known of each fingerprint that came.
+/// A value for each fingerprint that came.
 #[derive(Debug)]
 pub(crate) struct FingerprintMap<V> {
     entries: Vec<Entry<V>>,
@@ -38,7 +38,7 @@ impl<V> FingerprintMap<V> {
         self.entries.len()
     }
 
-    /// What is known of `fingerprint`; `new`, if it comes for the first time.
+    /// Returns the value of `fingerprint`; that of `new` if it comes for the first time.
     #[inline]
     pub(crate) fn entry(&mut self, fingerprint: Fingerprint, new: impl FnOnce() -> V) -> &mut V {
         let number = match self.find(fingerprint) {
@@ -48,25 +48,25 @@ impl<V> FingerprintMap<V> {
         &mut self.entries[number].value
     }
 
-    /// Returns what is known of `fingerprint`, if it came before.
+    /// Returns the value of `fingerprint`, if it came before.
     #[inline]
     pub(crate) fn get(&self, fingerprint: Fingerprint) -> Option<&V> {
         self.find(fingerprint).map(|number| &self.entries[number].value)
     }
 
-    /// Returns what is known of `fingerprint`, if it came before, to be changed.
+    /// Returns the value of `fingerprint`, if it came before, to be changed.
     #[inline]
     pub(crate) fn get_mut(&mut self, fingerprint: Fingerprint) -> Option<&mut V> {
         self.find(fingerprint).map(|number| &mut self.entries[number].value)
     }
 
-    /// Returns all that is known, in the order in which the fingerprints came.
+    /// Returns all values, in the order in which the fingerprints came.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Fingerprint, &V)> {
         self.entries.iter().map(|entry| (fingerprint_of(entry.key), &entry.value))
     }
 
-    /// Returns the bytes of memory that the map takes. With `ahead`, they are counted as they will
-    /// be once there is an eighth more.
+    /// Returns the bytes of memory that the map takes. With `ahead`, those that it will take with
+    /// an eighth more entries.
     pub(crate) fn memory_bytes(&self, ahead: bool) -> u64 {
         let len = if ahead { self.len() + self.len() / 8 } else { self.len() };
         let mut entries = self.entries.capacity();
@@ -85,7 +85,7 @@ impl<V> FingerprintMap<V> {
         self.numbers.find(hash_of(key), is_its).map(|number| *number as usize)
     }
 
-    /// Puts in a fingerprint that has not come before; returns its number.
+    /// Inserts a fingerprint that has not come before; returns its number.
     fn push(&mut self, fingerprint: Fingerprint, value: V) -> usize {
         let FingerprintMap { entries, numbers } = self;
         let number = entries.len();
@@ -101,8 +101,8 @@ impl<V> FingerprintMap<V> {
     }
 }
 
-/// How many entries there is more room for where there was for so many: by doubling, half of it
-/// would be empty as often as not.
+/// How many entries to make room for beyond this many: after doubling, often half of the room would
+/// stay empty.
 fn growth(entries: usize) -> usize {
     entries / 4 + 4
 }
@@ -115,8 +115,7 @@ fn fingerprint_of(key: Key) -> Fingerprint {
     Fingerprint(key.iter().rev().fold(0, |value, word| (value << 32) | u128::from(*word)))
 }
 
-/// A fingerprint is its own hash; the partition's bits, which are the same for
-/// all, are its highest.
+/// A fingerprint is its own hash; its highest bits are those of the partition, the same for all.
 fn hash_of(key: Key) -> u64 {
     (u64::from(key[1]) << 32) | u64::from(key[0])
 }

@@ -11,7 +11,7 @@ use super::on_disk::spill::Spill;
 use super::scatter::bounds_of;
 use crate::fingerprint::Fingerprint;
 
-/// A spilled record of which its number is known.
+/// A spilled record that consists of its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Numbered {
     pub(super) fingerprint: Halves,
@@ -41,7 +41,7 @@ impl Fingerprinted for Numbered {
     }
 }
 
-/// What a thread needs for one partition after the other: memory to be used again.
+/// The memory of one thread, which is used again for each partition.
 ///
 /// ```text
 /// index:    [ 0 | tag 2 | 0 | 0 | tag 1 | tag 3 | 0 | ... ]   1 + place in `records`, or 0; tag:
@@ -52,31 +52,31 @@ impl Fingerprinted for Numbered {
 #[derive(Debug, Default)]
 pub struct Firsts {
     records: Vec<Numbered>,
-    /// Open addressing, linear probing. The home is told by the lower half of a fingerprint, for
-    /// the upper ones of a pass may be all alike.
+    /// Open addressing, linear probing. The lower half of a fingerprint gives its home slot, since
+    /// the upper halves of a pass may all be similar.
     index: Vec<u32>,
-    /// The bits of a place.
+    /// How many bits a place has.
     place_mask: u32,
 }
 
-/// The number of what is known before: that of no record.
+/// The number that marks fingerprints known before; no record has it.
 const KNOWN: u64 = u64::MAX;
 
-/// Homes for every four records. Reason: probes stay short, and are near each other.
+/// Home slots for every four records. Reason: probes stay short and local.
 const HOMES_PER_FOUR: usize = 6;
 
 impl Firsts {
     /// Bytes of memory for each record that is held.
     pub const BYTES_PER_RECORD: usize = size_of::<Numbered>() + 4 * HOMES_PER_FOUR / 4;
 
-    /// Brings the records of `partition` down to the first of each fingerprint that is not `known`,
-    /// with at most `capacity` of them in memory at once.
+    /// Reduces the records of `partition` to the first of each fingerprint that is not `known`,
+    /// with at most `capacity` of them in memory at a time.
     ///
-    /// - Shape: `known` are fingerprints of the partition, ascending. `pass` gets what came out, in
-    ///   the order in which they came, with the range of fingerprints it covers; ranges follow each
-    ///   other and cover all there are. It may do with the records what it likes.
+    /// - Shape: `known` are fingerprints of the partition, ascending. `pass` gets the results of
+    ///   each pass, in the order in which records came, with the range of fingerprints that they
+    ///   cover; ranges are consecutive and cover all fingerprints. It may change the records.
     /// - Price: one pass over the file for every `capacity / 2` to `capacity` different
-    ///   fingerprints, if they are spread evenly; they are hashes. Any others come out right, too.
+    ///   fingerprints, if they are uniform, as hashes are. Results are right for any others, too.
     /// - Failure: the first error of reading or of `pass`.
     pub(super) fn of_partition(
         &mut self,
@@ -86,7 +86,7 @@ impl Firsts {
         known: impl Iterator<Item = u128> + Clone,
         mut pass: impl FnMut(&mut Vec<Numbered>, FingerprintRange) -> io::Result<()>,
     ) -> io::Result<()> {
-        // A place has to fit in 32 bits, beside the zero.
+        // A place plus one has to fit in 32 bits.
         let capacity = capacity.clamp(2, u32::MAX as usize / 2);
         let all = usize::try_from(spill.records(partition)).unwrap_or(capacity);
         self.make_room(all.saturating_add(known.clone().count()).min(capacity));
@@ -103,7 +103,7 @@ impl Firsts {
                     return;
                 }
                 let Err(mut slot) = self.find(&record) else { return };
-                // Too many: the upper half of the range has to wait for another pass.
+                // Too many: the upper half of the range is left to another pass.
                 while self.records.len() == capacity {
                     let past = end.unwrap_or(highest);
                     let middle = start + (past - start).div_ceil(2);
@@ -126,15 +126,14 @@ impl Firsts {
             self.records.drain(..known);
             pass(&mut self.records, (Fingerprint(from), end.map(Fingerprint)))?;
             let Some(end) = end else { return Ok(()) };
-            // Bet: the next range has about as many. If this one had few, they are
-            // not spread evenly.
+            // Bet: the next range has about as many. If this one had few, they are not uniform.
             let is_even = held > capacity / 4;
             let fitting = 0.9 * capacity as f64 / held as f64 * (end - start) as f64;
             (from, width) = (end, is_even.then_some(fitting as u128));
         }
     }
 
-    /// Room for `records` records; to be cleared.
+    /// Makes room for `records` records.
     fn make_room(&mut self, records: usize) {
         self.records.clear();
         self.records.reserve_exact(records);
@@ -160,7 +159,7 @@ impl Firsts {
         self.records = records;
     }
 
-    /// The slot of the index that a new record has to take; `Ok` if its fingerprint is there.
+    /// The slot of the index for a new record; `Ok` if its fingerprint is already there.
     #[inline]
     fn find(&self, record: &Numbered) -> Result<(), usize> {
         self.find_in(&self.records, record)
@@ -171,7 +170,7 @@ impl Firsts {
         let tag = self.tag(record);
         let home = (u128::from(record.fingerprint.low) * self.index.len() as u128) >> 64;
         let mut slot = home as usize;
-        // A third of the slots at least is free.
+        // At least a third of the slots is free.
         loop {
             let found = self.index[slot];
             if found == 0 {
@@ -196,7 +195,7 @@ impl Firsts {
         self.index[slot] = self.records.len() as u32 | self.tag(&record);
     }
 
-    /// Bits of the fingerprint that say nothing of its home.
+    /// Bits of the fingerprint that its home does not depend on.
     #[inline]
     fn tag(&self, record: &Numbered) -> u32 {
         record.fingerprint.high as u32 & !self.place_mask

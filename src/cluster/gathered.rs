@@ -1,4 +1,4 @@
-//! Whole clusters with all their lines, in files, however many and however large they are.
+//! Whole clusters with all their lines, in files: any number of clusters, of any size.
 //!
 //! ```text
 //! reading    chunks of lines --> Spill (fingerprint, member), by partition
@@ -25,14 +25,14 @@ use crate::fingerprint::Fingerprint;
 /// Bytes of a member in the list.
 const MEMBER_BYTES: u64 = Member::BYTES as u64;
 
-/// A line of a cluster. Members sort by line, which no two share.
+/// A line of a cluster. Members sort by line; lines are distinct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Member {
     /// Its number, from 0 over all inputs.
     pub line: u64,
-    /// Where the job has its text.
+    /// The place of its text, which only the job knows.
     pub place: u64,
-    /// How long that is, in bytes.
+    /// The length of its text in bytes.
     pub bytes: u64,
 }
 
@@ -45,20 +45,20 @@ pub struct WholeCluster {
     first: u64,
     /// How many others there are.
     pub others: u64,
-    /// The room that the texts of the others take together, as [`Gathered::resolve`] was told.
+    /// The room that the texts of the others take together, by the `room` of [`Gathered::resolve`].
     pub others_room: u64,
 }
 
-/// A line of which another stands for the cluster.
+/// A line that does not represent its cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OtherLine {
     /// The line.
     pub member: Member,
-    /// The one that stands for it.
+    /// The line that represents the cluster.
     pub standing: Member,
 }
 
-/// A line that waits for the end of the reading.
+/// A line that waits for the end of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Waiting {
     fingerprint: Halves,
@@ -70,7 +70,7 @@ struct Waiting {
 pub struct Wanted {
     /// Is the cluster wanted with all its members?
     pub whole: bool,
-    /// Are those members wanted that do not stand for the cluster?
+    /// Are the members wanted that do not represent the cluster?
     pub others: bool,
 }
 
@@ -78,7 +78,7 @@ pub struct Wanted {
 #[derive(Debug)]
 pub struct ChunkLines {
     scattered: Scattered,
-    /// The members that the scattered records are; their lines count from the first of the chunk.
+    /// The members of the scattered records; their lines count from the first of the chunk.
     members: Vec<Member>,
 }
 
@@ -104,15 +104,14 @@ impl Gathered {
     pub const LINE_BYTES: usize =
         size_of::<Waiting>() + size_of::<WholeCluster>() + size_of::<OtherLine>();
 
-    /// Bytes of memory that a row takes in what [`Gathered::merge`] gives: a cluster, or another
-    /// line.
+    /// Bytes of memory of a row in the results of [`Gathered::merge`]: a cluster, or another line.
     pub const ROW_BYTES: usize = {
         let (cluster, other) = (size_of::<WholeCluster>(), size_of::<OtherLine>());
         if cluster > other { cluster } else { other }
     };
 
-    /// Begins with no lines. They go to `lines`; `files` are for the list, the clusters, and the
-    /// others. All are empty; buffers take `buffer_bytes`.
+    /// Begins without lines. They go to `lines`; `files` are for the list, the clusters, and the
+    /// other lines. All files are empty; buffers take `buffer_bytes`.
     pub fn new(lines: SpillFiles, files: [File; 3], buffer_bytes: usize) -> Self {
         let [list, clusters, others] = files;
         Gathered {
@@ -123,8 +122,8 @@ impl Gathered {
         }
     }
 
-    /// Adds the lines that are in `partition`: of chunks, each with the number of its first line.
-    /// Chunks in order.
+    /// Adds those lines of `chunks` that are in `partition`. Each chunk comes with the number of
+    /// its first line; chunks come in order.
     pub fn add<'a>(
         &self,
         partition: usize,
@@ -141,14 +140,15 @@ impl Gathered {
         Ok(())
     }
 
-    /// No more will come: writes what is still in the buffers.
+    /// To be called after the last line: writes what is still in the buffers.
     pub fn finish(&self) -> io::Result<()> {
         self.spill.finish()
     }
 
-    /// Puts the clusters of `partition` together, of whose number of lines `wanted` says so. `keep`
-    /// says which line stands for the others, `room` what room a text of so many bytes takes. Holds
-    /// at most `capacity` lines in memory. Returns how many clusters there are, wanted or not.
+    /// Puts together the clusters of `partition` whose number of lines is `wanted`. `keep` selects
+    /// the line that represents a cluster, `room` is the room that a text of this many bytes takes.
+    /// Holds at most `capacity` lines in memory. Returns how many clusters there are, wanted or
+    /// not.
     pub fn resolve(
         &self,
         partition: usize,
@@ -206,8 +206,9 @@ impl Gathered {
         Ok(found)
     }
 
-    /// All partitions are resolved: the clusters, by the line that stands for each, the other
-    /// lines, by number, and the list. The first two hold at most `capacity` rows in memory each.
+    /// To be called when all partitions are resolved: returns the clusters, by the line that
+    /// represents each; the other lines, by number; and the list. The first two hold at most
+    /// `capacity` rows in memory each.
     pub fn merge(self, capacity: usize) -> (Clusters, OtherLines, File) {
         let clusters = Clusters(self.clusters.merge(capacity));
         (clusters, OtherLines(self.others.merge(capacity)), self.list.into_file())
@@ -219,7 +220,7 @@ impl Gathered {
     }
 }
 
-/// Sorts `rows` and writes them as a run; leaves none of them.
+/// Sorts `rows`, writes them as a run, and clears them.
 fn write_run<R: Keyed + Ord>(runs: &Runs<R>, rows: &mut Vec<R>) -> io::Result<()> {
     rows.sort_unstable();
     runs.add(rows.drain(..))
@@ -239,7 +240,7 @@ impl Clusters {
 impl WholeCluster {
     /// Returns the other lines of the cluster, in order; `list` is what the list holds.
     pub fn others<'a>(&self, list: &'a [u8]) -> io::Result<impl Iterator<Item = Member> + use<'a>> {
-        // A cluster of one line is not in the list, whose end may be before `first`.
+        // The list has nothing for a cluster of one line, and may end before `first`.
         let bytes = match self.others {
             0 => &[],
             count => members(list, self.first, count)?,
@@ -247,14 +248,14 @@ impl WholeCluster {
         Ok(bytes.chunks_exact(Member::BYTES).map(Member::from_bytes))
     }
 
-    /// Asks for the first of its other lines in `list`.
+    /// Prefetches the first of the other lines in `list`.
     #[inline]
     pub fn prefetch_others(&self, list: &[u8]) {
         let first = self.first.checked_mul(MEMBER_BYTES).and_then(|at| usize::try_from(at).ok());
         first.and_then(|at| list.get(at)).into_iter().for_each(prefetch);
     }
 
-    /// The line that stands for it if `number` is 0; from 1 on, one of the others.
+    /// The line that represents it if `number` is 0; from 1 on, one of the others.
     pub fn member(&self, list: &[u8], number: u64) -> io::Result<Member> {
         let Some(number) = number.checked_sub(1) else { return Ok(self.standing) };
         Ok(Member::from_bytes(members(list, self.first.saturating_add(number), 1)?))

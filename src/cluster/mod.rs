@@ -1,12 +1,13 @@
-//! Groups of equal URLs: who was first, and how many there are. Knows fingerprints, never a URL.
+//! Groups of equal URLs: first occurrences and counts. Knows fingerprints, never a URL.
 //!
-//! The way of a batch: `scatter` sorts the fingerprints of each chunk by partition; then every
-//! partition is worked off by one thread, in the order of the chunks, in a table of its own. So no
-//! lock is needed, and the answer is the same for any number of threads.
+//! A batch is processed in two steps: `scatter` sorts the fingerprints of each chunk by partition;
+//! then one thread processes each partition, in the order of the chunks, in a table of its own. So
+//! no lock is needed, and the result is the same for any number of threads.
 //!
-//! Past its part of a job's memory the set takes no more: what it does not know is spilled by
-//! partition (`candidates`, `on_disk/spill`), and sorted out when all is read (`firsts`). So do a
-//! census (`census/uncounted`) and the levels of a report (`levels/unplaced`).
+//! When the set has used its part of a job's memory, it accepts no more fingerprints: those that it
+//! does not know are spilled by partition (`candidates`, `on_disk/spill`), and resolved at the end
+//! of the input (`firsts`). A census (`census/uncounted`) and the levels of a report
+//! (`levels/unplaced`) do the same.
 
 mod candidates;
 mod census;

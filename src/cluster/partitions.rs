@@ -1,4 +1,4 @@
-//! Something for each partition, which is one thread's at a time.
+//! A value for each partition, which one thread at a time may use.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -22,12 +22,12 @@ impl<T> Partitions<T> {
         Partitions((0..PARTITIONS).map(|_| Mutex::new(make())).collect())
     }
 
-    /// Locks what belongs to `partition`, which no other thread gets meanwhile.
+    /// Locks the value of `partition`.
     pub(super) fn lock(&self, partition: usize) -> MutexGuard<'_, T> {
         self.0[partition].lock().expect(NO_PANIC)
     }
 
-    /// Returns what belongs to all partitions, in their order.
+    /// Returns the values of all partitions, in order.
     pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.0.iter_mut().map(|one| one.get_mut().expect(NO_PANIC))
     }

@@ -11,7 +11,7 @@ pub(super) const PARTITION_BITS: u32 = 8;
 /// Number of radix partitions: the top bits of a fingerprint.
 ///
 /// Reason: 256 tables are small enough to stay in the second-level cache up to some ten million
-/// URLs, and plenty for any number of threads to share out.
+/// URLs, and enough to divide among any number of threads.
 pub const PARTITIONS: usize = 1 << PARTITION_BITS;
 
 /// The partition that `fingerprint` belongs to.
@@ -20,7 +20,7 @@ pub fn partition_of(fingerprint: Fingerprint) -> usize {
     (fingerprint.0 >> (u128::BITS - PARTITION_BITS)) as usize
 }
 
-/// The first and the last fingerprint of `partition`, whether they are there or not.
+/// The least and the greatest possible fingerprint of `partition`.
 pub(super) fn bounds_of(partition: usize) -> (Fingerprint, Fingerprint) {
     let first = (partition as u128) << (u128::BITS - PARTITION_BITS);
     (Fingerprint(first), Fingerprint(first | u128::MAX >> PARTITION_BITS))
@@ -30,7 +30,7 @@ pub(super) fn bounds_of(partition: usize) -> (Fingerprint, Fingerprint) {
 #[derive(Debug)]
 pub struct Scattered {
     fingerprints: Vec<Fingerprint>,
-    /// The number of each one's record in the chunk.
+    /// The number of each fingerprint's record in the chunk.
     records: Vec<u32>,
     /// Where each partition starts, and the end.
     bounds: Box<[u32]>,
@@ -82,8 +82,7 @@ impl Scattered {
         &self.fingerprints[self.range(partition)]
     }
 
-    /// Asks for the fingerprints of `partition`, so that those of some chunks are on their way from
-    /// memory at once.
+    /// Prefetches the fingerprints of `partition`, so that cache misses of several chunks overlap.
     #[inline]
     pub(super) fn prefetch(&self, partition: usize) {
         prefetch_all(self.fingerprints(partition));
@@ -112,9 +111,9 @@ impl Scattered {
 /// Which records of a [`Scattered`] are the first of their cluster, or may be, or are wanted: a
 /// byte for each, in its order.
 ///
-/// Threads that work on different partitions set them at once. They do so in places of their own,
-/// and not in line order: there, every second write would wait for a cache line that another thread
-/// has just written.
+/// Threads that work on different partitions set flags at the same time. The flags are in the order
+/// of partitions, not in line order, where every second write would wait for a cache line that
+/// another thread has just written.
 #[derive(Debug)]
 pub struct Flags(Box<[AtomicU8]>);
 

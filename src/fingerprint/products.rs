@@ -113,7 +113,7 @@ impl Products {
     }
 
     /// Computes the two halves for the rest of a URL, as [`Products::halves`] does, by a call, so
-    /// that the fastest ways take no room for the others.
+    /// that the fastest paths do not reserve stack space for the others.
     #[inline(never)]
     fn halves_aside(
         self,
@@ -175,7 +175,7 @@ fn sums(keys: &Keys, text: &[u8], multiply: impl Fn(u64, u64) -> u128) -> [u128;
     sums
 }
 
-/// The words of `rest`, less than 16 bytes, which `text` ends with; zeros behind.
+/// The words of `rest`, less than 16 bytes, which `text` ends with; zeros after.
 #[inline(always)]
 fn last_pair(text: &[u8], rest: &[u8]) -> u128 {
     match text.last_chunk() {
@@ -189,7 +189,7 @@ fn last_pair(text: &[u8], rest: &[u8]) -> u128 {
     }
 }
 
-/// What is left of `text` behind its words of 32 bits; zeros behind.
+/// What is left of `text` after its words of 32 bits; zeros after.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn last_word(text: &[u8]) -> u32 {

@@ -1,12 +1,4 @@
-//! Synthetic URL lists whose truth is known line by line.
-//!
-//! A list is a function of its [`ListPlan`]: the same lines on every machine and in every version.
-//! Each page is a function of the seed and its number, so nothing is kept per page, and a list of
-//! any length takes the same few kilobytes. Two pages are never equal under any rule, since each
-//! holds a token of its own; two spellings of a page differ by the rules that [`Truth`] names, and
-//! by nothing else.
-//!
-//! A line costs no allocation once the buffers have grown.
+//! Synthetic URL lists, and captures of synthetic web sites, whose truth is known.
 
 mod edit;
 mod page;

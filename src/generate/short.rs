@@ -8,7 +8,7 @@ use crate::bytes::hex;
 /// A text of at most `ROOM` bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Short<const ROOM: usize> {
-    /// Zeros behind the text.
+    /// The text, followed by zeros.
     bytes: [u8; ROOM],
     len: u8,
 }

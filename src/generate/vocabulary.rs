@@ -1,8 +1,8 @@
-//! The words that hosts, paths, parameters of generated URLs are made of.
+//! The words of which hosts, paths and parameters of generated URLs are made.
 //!
 //! Invented for this module or taken from dictionaries; no list of real sites is in it. Everything
 //! is lower case where case exists, in normal form C, free of bytes a URL would escape except the
-//! non-ASCII ones. No word of a first spelling ends in a digit: `token.rs` rests on it.
+//! non-ASCII ones. No word of a first spelling ends in a digit: `list/token.rs` rests on it.
 //!
 //! The order of the rows is part of the truth: a new row anywhere changes every list of every seed.
 
@@ -171,13 +171,13 @@ pub(super) const IDN_DOMAINS: [(&str, &str); 24] = [
     ("café.com", "xn--caf-dma.com"),
 ];
 
-/// Networks that stand in documents for real ones (RFC 5737); the last octet is free.
+/// Networks that are reserved for documentation (RFC 5737); the last octet is free.
 pub(super) const NETWORKS: [[u8; 3]; 3] = [[192, 0, 2], [198, 51, 100], [203, 0, 113]];
 
 /// Ports that are not the default of the scheme they are used with.
 pub(super) const PORTS: [u16; 6] = [8080, 8000, 8888, 81, 3000, 8443];
 
-/// Parameters that may stand beside the one with the token. No list of tracking or session names
+/// Parameters that may be added to the one with the token. No list of tracking or session names
 /// has them.
 pub(super) const PARAM_NAMES: [&str; 16] = [
     "page", "sort", "lang", "view", "category", "color", "size", "year", "brand", "order", "city",

@@ -10,16 +10,16 @@ use crate::error::Result;
 /// Whole lines of one file, or the beginning of a line that is too long.
 ///
 /// ```text
-/// decoded file   line\n line\n line\n | one line beyond all measure\n | line\n line
+/// decoded file   line\n line\n line\n | one line that is too long\n   | line\n line
 /// chunks         bytes() = all of it    overlong() = Some(length)       only here may the last
 ///                                       bytes() = its beginning         separator be missing
 /// ```
 ///
 /// - Shape: about `chunk_bytes` of whole lines, each with its separator; fewer where a piece of a
-///   packed file ends. A chunk is larger only when it holds a single line, and never larger than
-///   `line_bytes_max + chunk_bytes`.
+///   compressed file ends. A chunk is larger only when it holds a single line, and is never larger
+///   than `line_bytes_max + chunk_bytes`.
 /// - Long lines: only a line longer than both `chunk_bytes` and `line_bytes_max` is overlong. A
-///   line longer than `line_bytes_max` alone stays in its chunk; who walks the lines checks them.
+///   line longer than only `line_bytes_max` stays in its chunk; readers of lines check for it.
 /// - Which lines are overlong depends on the plan only, not on mapping, reading or compression.
 ///
 /// Cheap to move: it owns a buffer, or a part of a larger one or of a mapped file.
@@ -28,7 +28,7 @@ pub struct Chunk {
     file: usize,
     at: u64,
     overlong: Option<u64>,
-    /// Let go of when the chunk is.
+    /// Dropped with the chunk.
     held: Option<Box<dyn Send + Sync>>,
 }
 
@@ -40,8 +40,8 @@ pub(super) struct Slice {
     pub(super) by_caller: bool,
 }
 
-/// Most bytes of lines that are put together by copying. Reason: much more than what is known of a
-/// chunk, and little to be copied now and then.
+/// Most bytes of two chunks that are joined by copying. Reason: much more than a `Chunk` itself
+/// takes, and little to copy now and then.
 const SHORT_BYTES: usize = 16 << 10;
 
 enum Data {
@@ -58,7 +58,7 @@ impl Chunk {
         Chunk { data: Data::Owned(bytes), file, at, overlong, held: None }
     }
 
-    /// What `slice` says, which is at `at` in the file.
+    /// The lines in `slice`, which begins at byte `at` of the decoded file.
     pub(super) fn shared(slice: Slice, file: usize, at: u64) -> Self {
         Chunk { data: Data::Shared(slice), file, at, overlong: None, held: None }
     }
@@ -74,8 +74,8 @@ impl Chunk {
         Chunk { data: Data::Mapped(Arc::clone(mapped), range), file, at, overlong, held: None }
     }
 
-    /// Splits the chunk after `bytes` bytes, without copying; a part without bytes is `None`. The
-    /// parts hold no ticket. The chunk must not be that of an overlong line.
+    /// Splits the chunk after `bytes` bytes, without copying; an empty part is `None`. The parts
+    /// hold no ticket. The chunk must not be an overlong line.
     #[must_use]
     pub fn split(self, bytes: usize) -> [Option<Chunk>; 2] {
         let length = self.bytes().len();
@@ -107,22 +107,22 @@ impl Chunk {
         [of(first, at), of(second, at + bytes as u64)]
     }
 
-    /// The lines of `pieces`, which follow each other in a file, as one chunk of their own. It
-    /// holds nothing. There is at least one, and none is overlong.
+    /// Copies the lines of `pieces`, which follow each other in a file, into one chunk. It holds no
+    /// ticket. There must be at least one piece, and none that is overlong.
     ///
     /// Failure: as [`Chunk::verify`].
     pub fn joined(pieces: &[Chunk]) -> Result<Chunk> {
         let length = pieces.iter().map(|piece| piece.bytes().len()).sum();
         let mut bytes = Vec::with_capacity(length);
         pieces.iter().for_each(|piece| bytes.extend_from_slice(piece.bytes()));
-        // The pieces now: nobody can verify the copy later.
+        // The copy cannot be verified later.
         pieces.iter().try_for_each(Chunk::verify)?;
         Ok(Chunk::owned(bytes, pieces[0].file, pieces[0].at, None))
     }
 
-    /// Puts the lines of `next`, which follows it in the file, behind its own, if both are short
-    /// and nobody shares them: so that many short pieces take no more memory than their lines.
-    /// Otherwise gives it back.
+    /// Appends the lines of `next`, which follows it in the file, if both are short and neither is
+    /// shared: so that many short chunks take no more memory than their lines. Otherwise returns
+    /// `next`.
     pub fn take_in(&mut self, next: Chunk) -> Option<Chunk> {
         match (&mut self.data, &next.data) {
             (Data::Owned(bytes), Data::Owned(more)) if bytes.len() + more.len() <= SHORT_BYTES => {
@@ -133,13 +133,13 @@ impl Chunk {
         }
     }
 
-    /// Makes the chunk hold `ticket`, which is dropped when it is.
+    /// Makes the chunk hold `ticket`, which is dropped with it.
     pub fn hold(&mut self, ticket: impl Send + Sync + 'static) {
         self.held = Some(Box::new(ticket));
     }
 
-    /// Bytes of memory that it takes: its part of a buffer that chunks share. A part of a mapped
-    /// file takes none.
+    /// Bytes of memory that it takes; of a buffer that chunks share, only its part. A part of a
+    /// mapped file takes none.
     pub fn memory_bytes(&self) -> usize {
         match &self.data {
             Data::Owned(bytes) => bytes.capacity(),
@@ -197,18 +197,18 @@ impl Chunk {
         self.overlong
     }
 
-    /// Releases a chunk whose lines nobody will look at again: the system may take back the pages
-    /// of a mapped file, so that the process never looks as large as the file.
+    /// Releases a chunk whose lines will not be read again: the system may take back the pages of a
+    /// mapped file, so that the process never appears as large as the file.
     pub fn release(self) {
         if let Data::Mapped(mapped, range) = &self.data {
             mapped.release(range.clone());
         }
     }
 
-    /// Checks that a mapped file still has its size; to be called when the bytes have been used.
+    /// Checks that a mapped file still has its size; to be called after the bytes were used.
     ///
-    /// - Failure: an input error with file, old and new size. The bytes seen may then have been NUL
-    ///   where they should not: a file that is cut short inside its last page raises no signal.
+    /// - Failure: an input error with file, old and new size. Some of the bytes may then have been
+    ///   read as NUL: a file that is truncated within its last page raises no signal.
     /// - Cost: one `fstat` for a mapped chunk, nothing for others.
     pub fn verify(&self) -> Result<()> {
         match &self.data {
@@ -225,8 +225,8 @@ pub struct PinnedMap {
 }
 
 impl Chunk {
-    /// The file that the chunk is a part of, if it is mapped: [`Chunk::bytes`] are those from
-    /// [`Chunk::at`] on. Files that are pinned leave less room for others to be mapped.
+    /// The file that the chunk is a part of, if it is mapped: [`Chunk::bytes`] begins there at
+    /// [`Chunk::at`]. Each pinned file reduces the number of others that can be mapped.
     pub fn pin(&self) -> Option<PinnedMap> {
         match &self.data {
             Data::Mapped(mapped, _) => Some(PinnedMap { mapped: Arc::clone(mapped) }),
@@ -241,7 +241,7 @@ impl PinnedMap {
         self.mapped.bytes()
     }
 
-    /// Checks that the file still has its size; as [`Chunk::verify`].
+    /// Checks that the file still has its size, as [`Chunk::verify`] does.
     pub fn verify(&self) -> Result<()> {
         self.mapped.verify()
     }

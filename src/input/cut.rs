@@ -1,4 +1,4 @@
-//! Where a piece of memory is cut into chunks.
+//! Where bytes in memory are cut into chunks.
 
 use super::chunk::Chunk;
 use super::disk::Sample;
@@ -12,7 +12,7 @@ pub(super) struct Sizes {
     pub(super) chunk_bytes: usize,
     /// Longest line, without separator, that is delivered whole; at least `chunk_bytes`.
     pub(super) inline_bytes_max: usize,
-    /// How much of a stream is awaited for its first chunk.
+    /// How much of a stream to wait for before its first chunk.
     pub(super) sample: Sample,
 }
 
@@ -24,7 +24,7 @@ impl Sizes {
     }
 }
 
-/// What to do with the beginning of a piece of memory.
+/// The first chunk of some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cut {
     /// This many bytes are whole lines.
@@ -34,7 +34,7 @@ pub(super) enum Cut {
 }
 
 impl Cut {
-    /// How many bytes of `rest` the cut uses up, the separator of an overlong line included.
+    /// How many of `rest` bytes the chunk uses up, the separator of an overlong line included.
     pub(super) fn consumed(self, rest: usize) -> usize {
         match self {
             Cut::Lines(bytes) => bytes,
@@ -51,7 +51,7 @@ impl Cut {
         }
     }
 
-    /// How many bytes of the beginning are shown.
+    /// How many bytes [`Chunk::bytes`](super::Chunk::bytes) has.
     pub(super) fn shown(self) -> usize {
         match self {
             Cut::Lines(bytes) => bytes,

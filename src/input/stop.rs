@@ -1,27 +1,27 @@
-//! Ends the waiting for a stream that may be silent for long.
+//! Stops waiting for a stream that may be silent for a long time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Tells readers that nobody wants what they read any more. All clones are one.
+/// Tells readers that their data is no longer needed. All clones share one state.
 ///
-/// A stream that is silent is given up within a tenth of a second, as if it could not be read;
-/// whatever has something to give is read on.
+/// Reading a silent stream then fails within a tenth of a second; a stream that has data is read
+/// on.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Asks for it.
+    /// Asks to stop.
     pub fn ask(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Asks for it when the answer is dropped.
+    /// Asks to stop when the returned value is dropped.
     pub fn at_end(&self) -> StopAtEnd {
         StopAtEnd(self.clone())
     }
 
-    /// Has anybody asked?
+    /// Has anybody asked to stop?
     pub fn is_asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Reads a stream of bytes chunk by chunk, without knowing where it ends.
+//! Cuts bytes whose end is not known into chunks.
 
 use std::io;
 
@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 enum Origin {
     /// The decoded bytes of a file.
     Bytes(Reader),
-    /// The records of a container: not the decoded bytes, but what was made of them.
+    /// The records of a container, as rows.
     Rows(Box<Rows>),
 }
 
@@ -29,7 +29,7 @@ impl Origin {
         }
     }
 
-    /// What `error`, returned by [`Origin::fill`] after `bytes` bytes in all, means to a person.
+    /// The message for `error`, which [`Origin::fill`] has returned after `bytes` bytes in all.
     ///
     /// `shown` is the name of the file in messages.
     fn explain(&mut self, error: io::Error, shown: &str, bytes: u64) -> Error {
@@ -48,14 +48,14 @@ impl Origin {
     }
 }
 
-/// Bytes that come one after the other, and the lines of them that were not delivered yet.
+/// A source of bytes, and those that were read but not delivered yet.
 pub(super) struct Stream {
     from: Origin,
     /// Begins at a line.
     buffer: Vec<u8>,
     /// Decoded bytes from the start to the beginning of `buffer`.
     at: u64,
-    /// Nothing more will come from the reader.
+    /// Has the source ended?
     ended: bool,
     /// Why it ended, unless it was the end of the file.
     error: Option<io::Error>,
@@ -105,8 +105,8 @@ impl Stream {
         }
     }
 
-    /// The records that `parser` finds in it, as rows that end with `separator`; before the first
-    /// chunk.
+    /// The records that `parser` finds in it, as rows that end with `separator`. To be called
+    /// before the first chunk.
     pub(super) fn into_rows(self, parser: Box<dyn Parser>, separator: u8) -> Stream {
         let Stream { from: Origin::Bytes(reader), buffer, ended, error, .. } = self else {
             return self;
@@ -115,14 +115,14 @@ impl Stream {
         Stream::of(Origin::Rows(Box::new(rows)), Vec::new())
     }
 
-    /// The first bytes, [`HEAD_BYTES`] of them if there are as many; before the first chunk.
+    /// The first [`HEAD_BYTES`] bytes, or fewer at the end. To be called before the first chunk.
     pub(super) fn head(&mut self) -> &[u8] {
         self.fill(HEAD_BYTES);
         &self.buffer
     }
 
-    /// The next chunk without copying its bytes, if they are all at hand: fewer where a
-    /// piece of a frame ends.
+    /// The next chunk without copying, if its bytes are at hand. It is shorter where a piece of a
+    /// frame ends.
     fn slice_chunk(&mut self, file: usize, sizes: &Sizes) -> Option<Chunk> {
         let unpacker = self.from.zstd()?;
         if !self.buffer.is_empty() {
@@ -148,13 +148,13 @@ impl Stream {
         }
     }
 
-    /// How many decoded bytes were delivered.
+    /// How many decoded bytes were delivered so far.
     pub(super) fn at(&self) -> u64 {
         self.at
     }
 
-    /// Makes `buffer` hold a chunk and a byte, or all that is left; or, of a plain stream, what is
-    /// there, if that is a whole line or more, and a sample at its start.
+    /// Makes `buffer` hold a chunk and one byte more, or all that is left. Of a plain stream it may
+    /// hold less: what has arrived, if that has a whole line and, at the start, a sample.
     fn fill_for_chunk(&mut self, sizes: &Sizes) {
         let bytes = sizes.chunk_bytes.saturating_add(1);
         let missing = bytes.saturating_sub(self.buffer.len());

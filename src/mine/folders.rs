@@ -1,8 +1,8 @@
 //! Folders of a site whose pages, taken together, speak against a candidate.
 //!
-//! Where few pages are side by side each of them is a handler of its own, and seen too seldom to
-//! say anything alone: `/club/anna?tab=a`, `/club/bert?tab=a`. What they say together counts. And
-//! where several of them speak against a candidate the next page in their folder may do so, too.
+//! In a folder with few pages each of them is a handler of its own, and seen too seldom to say
+//! anything alone: `/club/anna?tab=a`, `/club/bert?tab=a`. What they say together counts. And where
+//! several of them speak against a candidate the next page in their folder may do so, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(bad(&seen), ["/a/b", "/a/c", "/a/d", "/a/e"]);
         seen.extend([("/a/f", 1, 1), ("/a/g", 2, 2)]);
         assert_eq!(bad(&seen), ["/a/b", "/a/c", "/a/d"]);
-        // What was left out before counts.
+        // What was left out before is counted as well.
         let seen = [("/a/b", 0, 0), ("/a/c", 0, 0), ("/a/d", 0, 3), ("/a/e", 1, 1)];
         assert_eq!(bad_within(&Reach::Except([0, 1].into()), &seen).len(), 4);
         // All of a folder that is bad are one name.

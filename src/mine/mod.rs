@@ -10,8 +10,8 @@
 //! 6. `selected`: what fails is taken out until the rest holds.
 //! 7. `written`: what holds is written for the spellings that paths have, beside guards and traps.
 //!
-//! No folder knows of one behind it. `rounds.rs` leads through 4 to 6. `trials.rs` has what all of
-//! them count, `folders.rs` what counts together, and `stats.rs` the tests by which it is judged.
+//! No folder knows a later one. `rounds.rs` leads through 4 to 6. `trials.rs` has what all of them
+//! count, `folders.rs` what counts together, and `stats.rs` the tests by which it is judged.
 //!
 //! A site is a pure function of its observations. No thread, no clock, no hash order; what a site
 //! says is never used for another.
@@ -47,15 +47,15 @@ pub struct Miner {
 /// What was found out about one site.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MinedSite {
-    /// The site.
+    /// The name of the site: a registrable domain by the public suffix list, or a host without one.
     pub site: String,
-    /// Rules, those that are in force and those to be looked at, in the order of their strata.
+    /// Rules, those that are in force and those to be reviewed, in the order of their strata.
     pub rules: Vec<DustRule>,
     /// Parameters that matter.
     pub guards: Vec<Guard>,
     /// What looks like a trap.
     pub traps: Vec<Trap>,
-    /// The figures behind it.
+    /// The statistics of the site.
     pub summary: Summary,
 }
 
@@ -66,7 +66,7 @@ impl MinedSite {
     }
 }
 
-/// The figures of one site.
+/// The statistics of one site.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     /// Observations that were used.
@@ -81,7 +81,7 @@ pub struct Summary {
     pub stability: Option<Share>,
     /// The same among captures that a third one confirms, where bodies are noisy.
     pub confirmed_stability: Option<Share>,
-    /// Contents that so many pages share that they say nothing.
+    /// Contents that are shared by too many pages to be evidence.
     pub hot_contents: u64,
 }
 
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn neither_order_of_input_nor_keys_matter() {
         let mut rows = site();
-        // Pages that somebody has made, so that they come at one place in every order.
+        // Crafted pages, which come at one place in every order.
         for path in table::tests::twins("/a/path/") {
             for visit in 0..90 {
                 let url = format!("http://a.test{path}?n={}x&sid=a{visit:07}", visit % 30);

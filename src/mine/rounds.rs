@@ -17,7 +17,7 @@
 //! - Each validation starts from what is proposed, not from what the one before has left, but for
 //!   what is settled. So a candidate that an earlier one took out may come back.
 //! - No two candidates of a validation have one act.
-//! - What holds by pairs stays. Classes, and what is asked beside it, only add to it.
+//! - What holds by pairs stays. Classes, and further tests, only add to it.
 //! - Where sizes are all that is known, or nothing is, pairs are compared and that is all: a rule
 //!   is only for review there, and says nothing about conditions.
 //!
@@ -83,7 +83,7 @@ struct Rounds<'a> {
 
 impl Rounds<'_> {
     /// Splits handlers by conditions and validates what is proposed; again, as long as something
-    /// holds but for a condition that was not known; and then what is to be seen beside it.
+    /// holds except for an unknown condition; and then what else can be found.
     fn run_with_conditions(
         &self,
         table: &mut Table,
@@ -144,7 +144,7 @@ impl Rounds<'_> {
         Reach::Only(handlers.filter(|handler| reach.has(*handler)).collect())
     }
 
-    /// What groups said about parameters that are to be dropped, are on no list and stand under one
+    /// What groups said about parameters that would be dropped, are on no list and occur under one
     /// handler.
     fn seen(
         &self,
@@ -211,8 +211,8 @@ impl Rounds<'_> {
             let samples = self.seen(table, &validation, &validated);
             return (validated, samples);
         }
-        // How far they do not is measured anew, page by page, now that it is known which URLs
-        // are likely to be one.
+        // That is measured again, page by page, now that it is known which URLs are likely to be
+        // one page.
         let likely: Vec<Candidate> = validated.into_iter().map(|one| one.candidate).collect();
         let pages = validation.keys(&likely).unwrap_or_else(|| keys(table, handlers, &likely));
         recalibrate(table, Some(&pages), self.controls, calibration);
@@ -423,7 +423,7 @@ mod tests {
         assert!(first.starts_with("drop tab: only ") && first.ends_with("holds"), "{first}");
         let cells = site.table.splits.left_out(site.name("tab"));
         assert!(!cells.is_empty(), "{:?}", site.table.splits);
-        // Without it there is nothing to leave out.
+        // Without that group there is nothing to leave out.
         let mut site = Site::of(&tabs("view", 160, false));
         assert_eq!(found(&mut site)[0], "drop tab: all, holds");
     }
@@ -434,7 +434,7 @@ mod tests {
         for page in 0..60u64 {
             for (edition, shown) in [("en", "en"), ("en-us", "en"), ("de", "de")] {
                 let url = format!("http://a.test/x?doc=d{page}&edition={edition}");
-                // Visits have names of their own.
+                // Each visit has a name of its own.
                 let visit = format!("{url}&v={:016x}", mix(rows.len() as u64));
                 rows.extend([url, visit].map(|url| (url, format!("{page} {shown}"))));
             }

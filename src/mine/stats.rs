@@ -50,7 +50,7 @@ pub(crate) fn normal_tail(z: f64) -> f64 {
     if z >= 0.0 { tail } else { 1.0 - tail }
 }
 
-/// What the signal of a site does to a rate: two URLs of one page agree with probability `same`,
+/// How the signal of a site distorts a rate: two URLs of one page agree with probability `same`,
 /// two of different pages with probability `other`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Channel {
@@ -61,7 +61,7 @@ pub(crate) struct Channel {
 }
 
 impl Channel {
-    /// The bounds of the rate behind an observed one: what the channel took is given back.
+    /// The bounds of the true rate for an observed one, corrected for the channel.
     pub(crate) fn corrected(self, (lower, upper): (f64, f64)) -> (f64, f64) {
         let width = (self.same - self.other).max(1e-6);
         let back = |rate: f64| ((rate - self.other) / width).clamp(0.0, 1.0);

@@ -1,8 +1,8 @@
 //! Sites where a rule looks right, and pages would be lost.
 //!
 //! Each is a shape of the web, with contents as a crawl would see them: a tab that matters on some
-//! pages, a number that is a visit on most pages and the file on one. Beside each stands which
-//! rules may be learned there.
+//! pages, a number that is a visit on most pages and the file on one. With each are the rules that
+//! may be learned there.
 
 use super::seen::table::mix;
 use super::tests::{mined, mined_over_time};
@@ -189,7 +189,7 @@ fn what_matters_to_some_by_name_may_matter_to_the_next() {
     let rows = club(50, &["de", "en", "es", "fr", "it"], |member| member % 5 == 0);
     let on_pages = ("drop-param tab".to_string(), "/page/{num}".to_string(), Vec::new());
     assert_eq!(in_force(&rows), [on_pages]);
-    // To one of them it says nothing of the others.
+    // About one of them, the others say nothing.
     let rows = club(50, &["de", "en", "es", "fr", "it"], |member| member == 5);
     let but_one = ("drop-param tab".to_string(), String::new(), vec!["/club/aogo".to_string()]);
     assert_eq!(in_force(&rows), [but_one]);
@@ -317,7 +317,7 @@ fn many_pages_that_would_be_one_are_not_one_sample() {
 #[test]
 fn a_page_that_changes_is_one_of_many_visits() {
     let mut rows = tagged();
-    // Nobody sees the same twice, but those who come on one day.
+    // No two visitors see the same content, except on the same day.
     rows.extend((0..40usize).map(|visit| {
         let tag = mix(1 << 34 | visit as u64) % 900_000 + 100_000;
         let day = visit / 4;

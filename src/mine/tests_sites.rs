@@ -24,7 +24,7 @@ pub(super) struct Site {
     pub(super) natures: Natures,
 }
 
-/// URLs of a script that drop the parameter `v`: so many pages, each in two spellings, of which
+/// URLs of a script that drop the parameter `v`: this many pages, each in two spellings, of which
 /// some show something else under each.
 pub(super) fn spelled(script: &str, pages: usize, different: usize) -> Vec<(String, String)> {
     let row = |page: usize, value: &str| {

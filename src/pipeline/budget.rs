@@ -1,4 +1,4 @@
-//! How much memory a job takes, and which of its parts takes how much.
+//! How much memory a job takes, and how it is divided.
 
 use std::path::PathBuf;
 
@@ -15,17 +15,22 @@ use crate::limits::{
 /// on. Only its first chunk counts, as any other.
 pub(super) const AHEAD_BYTES: usize = BATCH_OWN_BYTES;
 
-/// The most memory that a job takes, and where it goes on when that is used up.
+/// The most memory that a job takes, and where it continues when that is used up.
 #[derive(Clone, Debug)]
 pub struct Memory {
     /// Bytes of anonymous memory. Mapped files are not counted: the system takes those pages back
-    /// when it needs them.
+    /// when it needs them. Below what [`Job::check_memory`] asks for a job works, slowly, and takes
+    /// more. What an allocator keeps for itself is not counted either: that of glibc, with its
+    /// arena for each thread, took 11 MiB beside 64 on 16 threads, and 215 with long lines; the
+    /// program allows it one arena (`mallopt`).
     pub bytes: u64,
-    /// Folder for temporary files, which have no name. They take some 30 bytes for each line that
-    /// cannot be decided in memory, and the room of the line unless it is in a mapped file; some 64
-    /// to 112 and the room of the line for each that is told with its cluster; 25 for each record
-    /// of a report whose forms have no room, and 24 for each of its other forms; and the names of
-    /// hosts that it has no room for.
+    /// Folder for temporary files, which have no name. They take
+    ///
+    /// - some 30 bytes for each line that cannot be decided in memory, and the length of the line
+    ///   unless it is in a mapped file;
+    /// - some 64 to 112 bytes and its length for each line that is listed with its cluster;
+    /// - 25 bytes for each record of a report whose forms do not fit in memory, 24 for each of its
+    ///   other forms, and the names of hosts that do not fit.
     pub temp_dir: PathBuf,
 }
 
@@ -65,23 +70,23 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// The clusters in memory.
+    /// Bytes of the clusters in memory.
     pub(super) fn table_bytes(self) -> u64 {
         self.bytes / 20 * 9
     }
 
-    /// All chunks between the reader and the writer, with what is known of their records.
+    /// Bytes of all chunks between the reader and the writer, with what is known of their records.
     pub(super) fn flow_bytes(self) -> u64 {
         self.bytes / 4
     }
 
-    /// Buffers of spilled records.
+    /// Bytes of the buffers of spilled records.
     pub(super) fn spill_buffer_bytes(self) -> usize {
         // Larger writes gain nothing.
         self.part(12).min(64 << 20)
     }
 
-    /// The latest candidates.
+    /// Bytes of the latest candidates.
     pub(super) fn recent_bytes(self) -> usize {
         self.part(16).min(64 << 20)
     }
@@ -97,13 +102,13 @@ impl Budget {
         self.window_bytes() / record_bytes
     }
 
-    /// A window on what is merged.
+    /// Bytes of the window on runs that are merged.
     pub(super) fn window_bytes(self) -> usize {
         // Larger windows gain nothing.
         self.part(16).min(16 << 20)
     }
 
-    /// What is known of the sites that are mined together.
+    /// Bytes of what is known of the sites that are mined together.
     pub(super) fn sites_bytes(self) -> u64 {
         self.bytes / 10 * 7
     }
@@ -121,21 +126,21 @@ impl Budget {
         usize::try_from(part).unwrap_or(CHUNK_BYTES).clamp(16 << 10, CHUNK_BYTES)
     }
 
-    /// Largest zstd window: a quarter of the memory, which comes on top of it.
+    /// Bytes of the largest zstd window, which comes on top of the memory.
     pub(super) fn zstd_window_bytes_max(self) -> u64 {
         self.bytes / ZSTD_WINDOW_PARTS
     }
 
-    /// Bytes that the chunks of a batch may take in memory: one is read while one is worked off and
-    /// one is written.
+    /// Bytes that the chunks of a batch may take in memory: one batch is read while one is
+    /// processed and one is written.
     pub(super) fn batch_bytes(self) -> u64 {
         self.flow_bytes() / 3
     }
 
-    /// Is there so little memory that short lines could make a difference?
+    /// Is there so little memory that chunks of short lines could exceed it?
     pub(super) fn is_tight(self) -> bool {
-        // Lines of eight bytes make nine times as much of a chunk of our own; beside those that
-        // wait for the workers there are four batches.
+        // With lines of eight bytes, what is kept of a chunk in memory makes it nine times as
+        // large; there are four batches beside the chunks that wait for the workers.
         self.flow_bytes() < 9 * (AHEAD_BYTES + 4 * BATCH_OWN_BYTES) as u64
     }
 
@@ -145,8 +150,8 @@ impl Budget {
 }
 
 impl Job<'_> {
-    /// Checks that the job's memory is enough for its threads and its lines. With less a job works,
-    /// but takes more than it was given.
+    /// Checks that the job's memory is enough for its threads and its lines. With less memory a job
+    /// works, but exceeds it.
     ///
     /// Failure: a configuration error that says how much is needed.
     pub fn check_memory(&self) -> Result<()> {

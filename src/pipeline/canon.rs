@@ -140,7 +140,7 @@ const COPIES_OF_ROWS: u64 = 4;
 /// Bytes of a row beside its texts, at most: the names of its members, the number, the kind.
 const ROW_BYTES: u64 = 192;
 
-/// Writes what was made of some chunks, while the next ones are worked on.
+/// Writes what was made of some chunks, while the next ones are processed.
 fn write(parts: Vec<(Parcel, Listing)>, writer: &mut ListingWriter) -> Result<()> {
     for (parcel, listing) in parts {
         writer.write(&listing)?;

@@ -1,4 +1,4 @@
-//! Makes a list: its lines are drawn one after the other, and spelled by all processors.
+//! Generates a list: one thread draws its lines in order, all processors format them.
 
 use std::collections::VecDeque;
 
@@ -7,16 +7,16 @@ use crate::error::{Error, Result};
 use crate::generate::{List, SpelledLines};
 use crate::report::Output;
 
-/// Lines that one task spells. Reason: some hundred kilobytes, so that handing them on costs
-/// nothing beside.
+/// Lines that one task formats. Reason: some hundred kilobytes, so that the cost of a task is
+/// negligible.
 const BLOCK_LINES: usize = 4096;
 
-/// Blocks that wait beside those that are worked on. Reason: nobody waits while the first of them
-/// is written.
+/// Blocks that wait beside those that are processed. Reason: workers need not wait while the first
+/// block is written.
 const SPARE_BLOCKS: usize = 4;
 
-/// Writes all of `list` to `output`, and what is known of each line to `truth`, if that is asked
-/// for. Does not publish them.
+/// Writes all of `list` to `output`, and the truth about each line to `truth`, if given. Does not
+/// publish them.
 ///
 /// - Shape: the same bytes as [`List::next_line`] gives, whatever the number of processors.
 /// - Cost: a third is drawn on one thread; memory for some blocks on each of the others.

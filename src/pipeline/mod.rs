@@ -1,4 +1,4 @@
-//! Jobs: the only place that owns their threads and wires the stations together.
+//! Jobs: the only place that owns their threads and connects the steps.
 //!
 //! ```text
 //!            reader thread            worker threads                       writer thread
@@ -6,9 +6,9 @@
 //!                                    \--> scatter --> cluster --> marks --/
 //! ```
 //!
-//! `budget.rs` divides the memory; `scan/flow.rs` bounds what is on its way, and what has no room
-//! goes to `dedup/overflow.rs`. `threads/seats.rs` lets as many threads work as there are to be: a
-//! reader that unpacks takes a seat from the workers, and leaves it to them while it waits.
+//! `budget.rs` divides the memory; `scan/flow.rs` bounds what is in flight, and what does not fit
+//! goes to `dedup/overflow.rs`. `threads/permits.rs` bounds how many threads run at a time: a
+//! reader that decompresses takes a permit from the workers, and returns it while it waits.
 //!
 //! `scan/` reads the input and moves batches of chunks through the workers; each job says what a
 //! worker does with a chunk, and what happens with a batch once all its chunks are done.
@@ -62,7 +62,7 @@ pub struct Job<'a> {
     pub input: InputPlan,
     /// How its records are found.
     pub format: FormatPlan,
-    /// Where rejected lines go, if somebody keeps them: kind and line.
+    /// Where rejected lines are written, each with its kind; `None`: nowhere.
     pub rejects: Option<Mutex<Output>>,
     /// The profile in force.
     pub canonicalizer: &'a Canonicalizer,
@@ -72,9 +72,9 @@ pub struct Job<'a> {
     pub threads: usize,
     /// How much memory it may take.
     pub memory: Memory,
-    /// Who is told about progress.
+    /// Receives the progress.
     pub progress: &'a dyn ProgressListener,
-    /// What its threads in the background have been busy with: of it, and of those made
+    /// How long its background threads have been busy, together with those of the jobs made
     /// [like it](Job::with_canonicalizer).
     pub(crate) background: Background,
 }
@@ -88,7 +88,7 @@ pub struct Outcome {
     pub compared: bool,
     /// The files that were read.
     pub files: Vec<InputFile>,
-    /// What was read before, to be left out.
+    /// The job that read the known URLs, which were left out here.
     pub known: Option<Box<Outcome>>,
     /// What became of its memory.
     pub memory: MemoryUse,
@@ -97,13 +97,13 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Of a job that begins, and compares records.
+    /// The outcome of a job that begins, and compares records.
     fn begin(job: &Job) -> Outcome {
         let memory = MemoryUse { budget_bytes: job.memory.bytes, ..MemoryUse::default() };
         Outcome { compared: true, memory, ..Outcome::default() }
     }
 
-    /// Of a job that ends: it has read `files` on the threads of `pool`.
+    /// The outcome of a job that ends: it has read `files` on the threads of `pool`.
     ///
     /// Failure: counts that do not add up.
     fn end(self, files: Vec<InputFile>, pool: &Pool) -> Result<Outcome> {
@@ -119,7 +119,7 @@ pub struct InputFile {
     pub summary: FileSummary,
     /// How its lines hold URLs.
     pub layout: Layout,
-    /// Do they have other columns from some place on?
+    /// Do the columns change somewhere in the file?
     pub columns_change: bool,
     /// How many lines of it were processed.
     pub lines: u64,
@@ -132,8 +132,8 @@ impl InputFile {
     }
 }
 
-/// Where line `line` is, for messages: its file, if there are `files_in_all` and not one, and its
-/// number in that file. Lines are counted from 1 over all of `files`.
+/// Where line `line` is, for messages: its file, unless `files_in_all` is one, and its number in
+/// that file. Lines are counted from 1 over all of `files`.
 pub fn line_place(files: &[InputFile], files_in_all: usize, line: u64) -> String {
     let files = files.iter().map(|file| FileLines { name: &file.summary.path, lines: file.lines });
     place_of_line(line, files_in_all > 1, files)
@@ -142,7 +142,7 @@ pub fn line_place(files: &[InputFile], files_in_all: usize, line: u64) -> String
 impl<'a> Job<'a> {
     /// Makes a job that reads `input` under the profile of `canonicalizer`: formats are detected,
     /// no rejected line is kept, the key is random, there is a worker for each processor, and the
-    /// memory is that of [`Memory::default`]; nobody is told about progress.
+    /// memory is that of [`Memory::default`]; progress is not reported.
     pub fn new(input: InputPlan, canonicalizer: &'a Canonicalizer) -> Job<'a> {
         Job {
             input,
@@ -157,15 +157,15 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// How long each thread in the background has been busy so far; of a stage for which none was
-    /// started, no thread. What writes the job's results counts until they are complete, which is
-    /// after the job's end.
+    /// How long each background thread has been busy so far; a stage for which none was started
+    /// has no threads. Threads that write the job's results count until the results are complete,
+    /// which is after the job's end.
     pub fn background_seconds(&self) -> [StageSeconds; 2] {
         self.background.seconds()
     }
 
-    /// The pass `name` over `bytes` bytes begins, if that is known; it ends when what is
-    /// returned is dropped.
+    /// Begins the pass `name`, over `bytes` bytes if that is known; it ends when the returned value
+    /// is dropped.
     fn begin_pass(&self, name: &str, bytes: Option<u64>) -> PassProgress<'a> {
         PassProgress::begin(self.progress, name, bytes)
     }
@@ -180,7 +180,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Adds `more` to `tally`, and writes out the rejected lines of it. In input order.
+    /// Adds `more` to `tally`, and writes its rejected lines. To be called in input order.
     pub(crate) fn add(&self, tally: &mut Tally, more: &Tally) -> Result<()> {
         tally.merge(more);
         if let Some(rejects) = &self.rejects {
@@ -188,7 +188,7 @@ impl<'a> Job<'a> {
             for (kind, line) in &more.kept_rejects {
                 file.write(kind.name().as_bytes())?;
                 file.write(b"\t")?;
-                // A row may go over several lines.
+                // A quoted row may span several lines.
                 let separator = self.input.separator;
                 let escape: &[u8] = if separator == 0 { b"\\0" } else { b"\\n" };
                 let lines: Vec<&[u8]> = line.split(|byte| *byte == separator).collect();
@@ -218,7 +218,7 @@ impl<'a> Job<'a> {
         if self.threads > 0 {
             return self.threads.min(THREADS_MAX);
         }
-        // No more than there is memory for, if nobody has asked for more.
+        // No more than there is memory for, unless a number was asked for.
         let room = self.memory.bytes.saturating_sub(MEMORY_BYTES_MIN) / MEMORY_BYTES_PER_THREAD;
         let room = usize::try_from(room).unwrap_or(THREADS_MAX);
         processors().min(room).clamp(1, THREADS_MAX)
@@ -231,7 +231,7 @@ impl<'a> Job<'a> {
         self.crew_within(room, &self.background.decompressing)
     }
 
-    /// Makes the threads that help to write results beside the workers.
+    /// Makes the threads beside the workers that help to write results.
     pub fn output_threads(&self) -> OutputThreads {
         OutputThreads { packers: self.packers(), ..output_threads() }
     }
@@ -254,13 +254,13 @@ impl<'a> Job<'a> {
     }
 }
 
-/// How many threads are meant by `threads`; 0: as many as the machine has processors.
+/// How many threads `threads` stands for; 0: as many as the machine has processors.
 fn threads_or_processors(threads: usize) -> usize {
     if threads == 0 { processors() } else { threads }.min(THREADS_MAX)
 }
 
-/// How many processors the process may use. Asked for once: to know it, the
-/// system's files are read.
+/// How many processors the process may use. Asked for once, since the answer is read from files of
+/// the system.
 fn processors() -> usize {
     static PROCESSORS: OnceLock<usize> = OnceLock::new();
     *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))

@@ -1,4 +1,4 @@
-//! A format and its columns as users name them: `--format`, `--field`.
+//! A format and its columns, as users name them by `--format` and `--field`.
 
 use super::scan::layouts::FormatChoice;
 use crate::error::{Error, Result};
@@ -6,10 +6,10 @@ use crate::input::{Container, Containers};
 use crate::record::Layout;
 use crate::record::formats::{self, FieldMap};
 
-/// What users have named, for those who read: see [`NamedFormat::new`].
+/// What users have named, as input and record need it: see [`NamedFormat::new`].
 #[derive(Clone, Debug, Default)]
 pub struct NamedFormat {
-    /// The format of lines; `None` if it is to be recognized, or if files are containers.
+    /// The format of lines; `None` if it is detected, or if files are containers.
     pub choice: Option<FormatChoice>,
     /// Which files are containers.
     pub containers: Containers,
@@ -18,11 +18,10 @@ pub struct NamedFormat {
 }
 
 impl NamedFormat {
-    /// Understands the name of a `format` of lines or of a container, in any case, with what is
-    /// said about its `fields`. Without a name files are recognized by their contents.
+    /// Resolves the name of a `format` of lines or of a container, in upper or lower case, with its
+    /// `fields`. Without a name, formats are detected from the contents of files.
     ///
-    /// Failure: a configuration error for a name that no format has, which lists those that there
-    /// are.
+    /// Failure: a configuration error for an unknown name, which lists the known ones.
     pub fn new(format: Option<&str>, fields: Option<FieldMap>) -> Result<NamedFormat> {
         let name = format.map(str::to_ascii_lowercase);
         let container = name.as_ref().and_then(|name| {

@@ -1,4 +1,4 @@
-//! Streams made readable twice, for jobs that need a second look.
+//! Copies streams to files, for jobs that read their input twice.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -21,7 +21,7 @@ impl Spooled {
     /// Replaces every input of `plan` that can be read only once, standard input and pipes, by a
     /// copy in `folder`.
     ///
-    /// Limits: takes as much room in `folder` as the streams are long.
+    /// Limits: the copies take as many bytes in `folder` as the streams have.
     pub fn replace(plan: &mut InputPlan, folder: &Path) -> Result<Spooled> {
         plan.resolve()?;
         let mut spooled = Spooled::default();
@@ -62,7 +62,7 @@ fn copy(stream: &mut File, file: &mut File, path: &Path, folder: &Path) -> Resul
     }
 }
 
-/// A path under which the open `file` can be opened again, though it has no name.
+/// A path by which the open `file` can be opened again, although it has no name.
 fn descriptor_path(file: &File) -> PathBuf {
     use std::os::fd::AsRawFd as _;
     PathBuf::from(format!("/dev/fd/{}", file.as_raw_fd()))

@@ -1,4 +1,4 @@
-//! Temporary files: without a name, so they vanish with the process however it ends.
+//! Temporary files: without a name, so they vanish with the process, however it ends.
 
 use std::fs::File;
 use std::io;
@@ -9,7 +9,7 @@ pub(super) use crate::cluster::damaged;
 use crate::error::{Error, Result, is_file_too_large, is_too_many_files};
 use crate::input::Mapped;
 
-/// A new file in `folder`, to be written and read.
+/// Makes a file in `folder`, to be written and read.
 pub(super) fn open(folder: &Path) -> Result<File> {
     tempfile::tempfile_in(folder).map_err(|error| {
         let advice = match is_too_many_files(&error) {
@@ -23,13 +23,13 @@ pub(super) fn open(folder: &Path) -> Result<File> {
     })
 }
 
-/// Some new files in `folder`.
+/// Makes some files in `folder`.
 pub(super) fn open_some<const FILES: usize>(folder: &Path) -> Result<[File; FILES]> {
     let files = (0..FILES).map(|_| open(folder)).collect::<Result<Vec<File>>>()?;
     Ok(files.try_into().expect("so many were opened"))
 }
 
-/// Maps `file`, one of those in `folder`, which is written no more. `None` if it is empty.
+/// Maps `file`, one of those in `folder`, which is not written any more. `None` if it is empty.
 pub(super) fn map(folder: &Path, file: File) -> Result<Option<Mapped>> {
     let name = format!("a temporary file in {}", show_path(folder));
     Mapped::temporary(file, name).map_err(|error| {
@@ -41,10 +41,10 @@ pub(super) fn map(folder: &Path, file: File) -> Result<Option<Mapped>> {
     })
 }
 
-/// Something went wrong with a temporary file in `folder`.
+/// The error for a temporary file in `folder` that failed with `error`.
 #[cold]
 pub(super) fn failed(folder: &Path, error: io::Error) -> Error {
-    // An error of ours on its way through `io` is no fault of the folder.
+    // An error of our own, passed through `io`, has nothing to do with the folder.
     let error = match error.downcast::<Error>() {
         Ok(known) => return known,
         Err(error) => error,

@@ -1,4 +1,4 @@
-//! From what was found in a line to a URL.
+//! Assembles a URL from the parts that were found in a line.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::parts;
 use crate::reject::Reject;
 
-/// What stands in front of a path whose host nobody knows. It is shown nowhere.
+/// Scheme and host of a path whose host is not known. They are never shown.
 ///
 /// Reason: a canonical form needs a host, and no host has this name (RFC 6761 section 6.4).
 pub const NO_HOST: &[u8] = b"http://no-host.undust.invalid";
@@ -26,7 +26,7 @@ impl BaseUrl {
     /// Reads `text`, such as `https://example.com`.
     ///
     /// Failure: a configuration error for anything but scheme, host and port. It says what is
-    /// wrong; that it is so with `text` is for the caller to say.
+    /// wrong; the caller adds where `text` was given.
     pub fn parse(text: &str) -> Result<BaseUrl> {
         let wrong = |why: &str| {
             Error::config(format!("{why}; expected scheme and host, such as https://example.com"))
@@ -47,8 +47,8 @@ impl BaseUrl {
         if self.scheme.eq_ignore_ascii_case(b"https") { b"https" } else { b"http" }
     }
 
-    /// `text` as a list has it, with what it lacks before it: scheme and host of a path (`/a`), the
-    /// scheme of what has a host (`//b.test/a`). `None` if it is neither.
+    /// Resolves `text`, a relative reference: a path gets scheme and host (`/a`), a host gets the
+    /// scheme (`//b.test/a`). `None` if it is neither.
     pub fn resolve(&self, text: &[u8]) -> Option<Vec<u8>> {
         let text = text.trim_ascii();
         match text {
@@ -59,15 +59,15 @@ impl BaseUrl {
     }
 }
 
-/// Puts the URL together in `url`, and gives it as it is to be shown, and in full. `text` is memory
-/// for texts that have escapes.
+/// Assembles the URL in `url`, and returns it as it is shown, and in full. `text` is memory for
+/// unescaped texts.
 ///
-/// - A target that is a path gets the host of its line, of `base`, or [`NO_HOST`]; with the last it
-///   is shown as a path.
+/// - A target that is a path gets the host of its line, that of `base`, or [`NO_HOST`]; with the
+///   last it is shown as a path.
 /// - Any other target stays as it is.
-/// - In a path that stands alone, what would begin something else is escaped.
-/// - What ends a line is left out, since written as it is it would make a line of its own. Of a
-///   line break the URL standard (4.4) says so, too.
+/// - In a path that is logged alone, bytes that would begin a query or a fragment are escaped.
+/// - Line separators are removed, since they would make a line of their own in the output. For line
+///   breaks the URL standard (4.4) says so, too.
 pub(super) fn assemble<'a>(
     found: &Found<'a>,
     base: Option<&BaseUrl>,
@@ -110,8 +110,8 @@ pub(super) fn assemble<'a>(
     Ok((&url[shown_from..], url))
 }
 
-/// Begins the URL of a path with the scheme and the host of its line, of `base`, or with
-/// [`NO_HOST`]. Returns from where on it is shown.
+/// Begins the URL of a path with the scheme and the host of its line, those of `base`, or with
+/// [`NO_HOST`]. Returns where the part begins that is shown.
 #[inline]
 fn push_origin(
     found: &Found,
@@ -149,7 +149,7 @@ fn push_origin(
     0
 }
 
-/// Drops what ends lines, with the carriage return that belongs to a newline.
+/// Removes line separators, and the carriage returns that belong to newlines.
 fn drop_breaks(url: &mut Vec<u8>, separator: u8) {
     let mut kept = 0;
     for at in 0..url.len() {
@@ -163,15 +163,15 @@ fn drop_breaks(url: &mut Vec<u8>, separator: u8) {
     url.truncate(kept);
 }
 
-/// Escapes what would not be read as a part of the path, which is in `url` from `start` on.
+/// Escapes the bytes of the path, `url[start..]`, that would not be read as parts of a path.
 fn escape_marks(path: PathKind, start: usize, url: &mut Vec<u8>) {
     let is_decoded = match path {
         PathKind::Requested => return,
         PathKind::Alone => false,
         PathKind::Decoded => true,
     };
-    // Nobody has asked for a blank or a control as it is: the URL standard (4.4) drops some of
-    // them, and takes a backslash for a slash.
+    // No client requests blanks or control characters unescaped: the URL standard (4.4) removes
+    // some of them, and treats a backslash as a slash.
     let is_mark = |byte: &u8| match byte {
         b'#' | b'?' => true,
         b'%' | b'\\' | 0..=b' ' | 0x7f => is_decoded,
@@ -189,10 +189,10 @@ fn escape_marks(path: PathKind, start: usize, url: &mut Vec<u8>) {
     }
 }
 
-/// Paths behind a host that is the same for all of a chunk.
+/// Joins paths to a host that is the same for a whole chunk.
 #[derive(Debug, Default)]
 pub(super) struct Joined {
-    /// Scheme and host, the latest path, and what is left of earlier ones.
+    /// Scheme and host, the latest path, and remains of earlier ones.
     bytes: Vec<u8>,
     prefix: usize,
     is_shown: bool,
@@ -214,8 +214,8 @@ impl Joined {
         self.is_shown = base.is_some();
     }
 
-    /// The URL as it is to be shown, and in full, of `path`, which starts in `text` at `start` and
-    /// has no escapes: what [`assemble`] says for it.
+    /// The URL of `path` as it is shown, and in full: the same as [`assemble`] returns. `path` is
+    /// in `text` at `start` and has no escapes.
     #[inline(always)]
     pub(super) fn join<'a>(
         &'a mut self,
@@ -224,8 +224,8 @@ impl Joined {
         path: &'a [u8],
     ) -> (&'a [u8], &'a [u8]) {
         let end = self.prefix + path.len();
-        // Bet: the path is no longer than a block, which is copied whole, whatever comes behind it:
-        // a copy of fixed length is faster than one of any length.
+        // Bet: the path is no longer than a block, which is copied whole, whatever follows the
+        // path: a copy of fixed length is faster than one of variable length.
         match text[start..].first_chunk::<64>() {
             Some(block) if path.len() <= 64 => {
                 if self.bytes.len() < self.prefix + 64 {
@@ -243,14 +243,14 @@ impl Joined {
     }
 }
 
-/// `canonical` without [`NO_HOST`], whatever rules have made of its scheme and host.
+/// `canonical` without [`NO_HOST`], even if rules have changed its scheme or host.
 #[inline]
 pub fn without_no_host(canonical: &[u8]) -> &[u8] {
     let Some(rest) = canonical.strip_prefix(b"http") else { return canonical };
     let rest = rest.strip_prefix(b"s").unwrap_or(rest);
     let Some(rest) = rest.strip_prefix(b"://") else { return canonical };
     let rest = rest.strip_prefix(b"www.").unwrap_or(rest);
-    // Bet: another host, as that of every URL.
+    // Bet: it has another host, as nearly every URL.
     if !rest.starts_with(b"no-") {
         return canonical;
     }
@@ -258,13 +258,13 @@ pub fn without_no_host(canonical: &[u8]) -> &[u8] {
 }
 
 impl Record<'_> {
-    /// Is it a path whose host nobody knows?
+    /// Is it a path whose host is not known?
     pub fn is_path_alone(&self) -> bool {
         self.url.starts_with(NO_HOST) && self.spelling.starts_with(b"/")
     }
 }
 
-/// What [`Record::url`] was for a `spelling`, where [`Record::is_path_alone`] is known.
+/// [`Record::url`], from the `spelling` and [`Record::is_path_alone`] of the record.
 pub fn url_of(spelling: &[u8], is_path_alone: bool) -> Cow<'_, [u8]> {
     if is_path_alone { [NO_HOST, spelling].concat().into() } else { spelling.into() }
 }
@@ -337,7 +337,7 @@ mod tests {
         assert_eq!(&*url_of(b"/a", false), b"/a");
     }
 
-    /// What is told of a record stays in its line.
+    /// No part of a URL ends its line.
     #[test]
     fn line_breaks() {
         for (target, query, separator, expected) in [

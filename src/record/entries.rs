@@ -1,4 +1,4 @@
-//! The entries of a chunk: one after the other, each as its layout says.
+//! Reads the entries of a chunk, line by line, according to its layout.
 
 use std::sync::Arc;
 
@@ -22,13 +22,13 @@ use crate::reject::Reject;
 pub enum Entry<'a> {
     /// A line with a URL.
     Record(Record<'a>),
-    /// A line with nothing but blanks.
+    /// A line of blanks only.
     Empty(&'a [u8]),
     /// A header or a comment of the format.
     Comment(&'a [u8]),
-    /// A line whose record the filter does not let through.
+    /// A line whose record the filter leaves out.
     Filtered(&'a [u8]),
-    /// A line without a record: why, and how it starts.
+    /// A line without a record: the reason, and the line or its start.
     Reject(Reject, &'a [u8]),
 }
 
@@ -37,8 +37,8 @@ pub enum Entry<'a> {
 pub struct Record<'a> {
     /// The line as it was read, without its separator.
     pub line: &'a [u8],
-    /// The URL as it is to be shown: in a list the line, without the carriage returns at its end; a
-    /// path where no host is known.
+    /// The URL as it is shown: in a list the line, without the carriage returns at its end; a path
+    /// where no host is known.
     pub spelling: &'a [u8],
     /// The URL in full.
     pub url: &'a [u8],
@@ -53,14 +53,14 @@ pub struct ReadOptions {
     pub separator: u8,
     /// Longest line in bytes.
     pub line_bytes_max: usize,
-    /// Takes every byte of a line of a list as part of the URL: no byte order mark, no carriage
-    /// return, no empty line is told apart.
+    /// In lists, every byte of a line is part of the URL, even a byte order mark or a carriage
+    /// return, and no line is empty.
     pub verbatim: bool,
-    /// Asks for what a record says beside its URL.
+    /// Are [`Record::fields`] needed?
     pub fields: bool,
 }
 
-/// How the lines of a file, from some place on, hold URLs.
+/// How the lines of a file hold URLs, from some line on.
 #[derive(Clone, Debug, Default)]
 pub struct Layout {
     /// The format; without one the file is a list, one URL on each line.
@@ -88,7 +88,7 @@ impl Layout {
         self.format.as_ref().map_or(Self::LINES, |format| format.name())
     }
 
-    /// Is the file taken for a list for want of anything better: do less than half of its first
+    /// Is the file read as a list only because no other format fits: do less than half of its first
     /// lines look like URLs?
     pub fn is_last_resort(&self) -> bool {
         let Some(votes) = self.votes.as_ref().filter(|_| self.is_list()) else { return false };
@@ -106,10 +106,10 @@ impl Layout {
     }
 }
 
-/// Memory for URLs that do not stand in their line as they are; used again and again.
+/// Reusable memory for URLs that are not slices of their lines.
 #[derive(Debug, Default)]
 pub struct Workspace {
-    /// What is read in place of a chunk; see [`LineFormat::unescaped_lines`].
+    /// The text that is parsed instead of a chunk; see [`LineFormat::unescaped_lines`].
     unescaped: Vec<u8>,
     tools: Tools,
 }
@@ -120,12 +120,13 @@ struct Tools {
     text: Vec<u8>,
     /// For lines of lists.
     ends: LineEnds,
-    /// For lines that are written as most are.
+    /// For the common lines of a format.
     marked: MarkedLines,
     joined: Joined,
 }
 
-/// The entries of a chunk. Lends each, so it is a loop of `while let`, not an iterator.
+/// The entries of a chunk. Each borrows from this, so it is used in `while let`, not as an
+/// iterator.
 #[derive(Debug)]
 pub struct Entries<'a> {
     way: Way,
@@ -133,15 +134,15 @@ pub struct Entries<'a> {
     is_plain: bool,
     options: ReadOptions,
     layout: Layout,
-    /// What has not been looked at; for lists, from the start of the stretch on.
+    /// The lines that were not read yet; for lists, from the start of the stretch on.
     lines: Lines<'a>,
-    /// The lines in a spelling with fewer escapes, if they are to be read in that.
+    /// The same lines with fewer escapes, if they are parsed in that spelling.
     unescaped: Option<Lines<'a>>,
-    /// How the line starts that did not fit.
+    /// The start of the line that did not fit.
     overlong: Option<&'a [u8]>,
-    /// Where rows end, if they may go over several lines.
+    /// Finds the ends of rows, if they may span several lines.
     quoted: Option<QuotedRows>,
-    /// What is marked of `lines`, and where the next of them starts in it; for lists, and formats
+    /// The marked part of `lines`, and where the next line starts in it; for lists, and for formats
     /// whose lines can be read by marks.
     stretch: &'a [u8],
     start: usize,
@@ -150,7 +151,7 @@ pub struct Entries<'a> {
     fields: Fields<'a>,
 }
 
-/// How the next entry is found.
+/// How entries are found.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     /// A URL on each line.
@@ -159,12 +160,13 @@ enum Way {
     Marks(CommonLine),
     /// Row by row, as a format says.
     Format,
-    /// There is one only: a line that did not fit.
+    /// There is only one: a line that did not fit.
     Overlong,
 }
 
 /// Bytes of the byte order mark that `text`, the start of a file, begins with. It counts towards
-/// the line limit, as it does where lines are cut; if it has no room there, it is part of its line.
+/// the line limit, as where chunks are cut; if the line is too long with it, it is part of the
+/// line.
 pub fn bom_bytes(text: &[u8], options: ReadOptions) -> usize {
     let line = Lines::new(text, options.separator).next().unwrap_or_default();
     let has_bom = text.starts_with(BOM) && line.len() <= options.line_bytes_max;
@@ -230,14 +232,13 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// One reject: a line that is longer than any may be, and starts with `start`.
+    /// One reject: a line that is too long for a chunk, and starts with `start`.
     pub fn overlong(start: &'a [u8], options: ReadOptions, workspace: &'a mut Workspace) -> Self {
         let entries = Self::new(&start[..0], false, options, &Layout::default(), workspace);
         Entries { way: Way::Overlong, is_plain: false, overlong: Some(start), ..entries }
     }
 
-    /// The next entry, if it is a line of a list that need not be looked at: none that is long, or
-    /// may be empty.
+    /// The next entry, if it is a line of a list that needs no checks: not too long, and not empty.
     #[inline(always)]
     pub fn next_plain(&mut self) -> Option<Record<'a>> {
         if !self.is_plain {
@@ -293,7 +294,7 @@ impl<'a> Entries<'a> {
         Some(filtered(&self.layout, record))
     }
 
-    /// The next line of a list, behind the lines of a stretch.
+    /// The next line of a list, after the last line of a stretch.
     #[inline(never)]
     fn first_of_stretch(&mut self) -> Option<&'a [u8]> {
         if let Some(behind) = self.start.checked_sub(1) {
@@ -335,7 +336,7 @@ impl<'a> Entries<'a> {
         Some(filtered(&self.layout, Record { line: row, spelling, url, fields }))
     }
 
-    /// Where the next line ends in the stretch, which begins anew where there is none.
+    /// Where the next line ends in the stretch; marks the next stretch at the end of this one.
     #[inline(always)]
     fn next_end(&mut self) -> Option<usize> {
         let marked = &mut self.tools.marked;
@@ -346,7 +347,7 @@ impl<'a> Entries<'a> {
         })
     }
 
-    /// The next row of a format: a line, or some where quotes hold separators.
+    /// The next row of a format: a line, or several if separators are within quotes.
     fn next_of_format(&mut self) -> Option<Entry<'_>> {
         let row = match &mut self.quoted {
             Some(quoted) if !self.lines.rest().is_empty() => match quoted.row(self.lines.rest()) {
@@ -366,7 +367,7 @@ impl<'a> Entries<'a> {
         self.parsed_as(row, row)
     }
 
-    /// The entry of `row`, which `text` says in the spelling that is read.
+    /// The entry of `row`, whose text to be parsed is `text`.
     fn parsed_as(&mut self, row: &'a [u8], text: &'a [u8]) -> Entry<'_> {
         let Some(format) = &self.layout.format else { return Entry::Empty(row) };
         if row.len() > self.options.line_bytes_max {
@@ -401,8 +402,8 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// Asks for what is a stretch behind `chunk[at]`, so that the marks of the next stretch, which read
-/// it all at once, need not wait for memory.
+/// Prefetches what comes a stretch after `chunk[at]`, so that marking the next stretch, which reads
+/// all of it at once, need not wait for memory.
 #[inline(always)]
 fn prefetch_next_stretch(chunk: &[u8], at: usize) {
     chunk.get(at + STRETCH_BYTES).into_iter().for_each(prefetch);
@@ -413,7 +414,7 @@ fn whole<'a>(line: &'a [u8], url: &'a [u8]) -> Record<'a> {
     Record { line, spelling: url, url, fields: &NO_FIELDS }
 }
 
-/// The entry of `record`, if it counts.
+/// The entry of `record`, depending on the filter.
 #[inline]
 fn filtered<'a>(layout: &Layout, record: Record<'a>) -> Entry<'a> {
     match &layout.filter {

@@ -11,20 +11,20 @@ use super::found::Fields;
 use crate::error::{Error, Result};
 use crate::parts;
 
-/// Lets records through. A record without a field is not let through where that field is asked for.
+/// Conditions for records. A record that lacks a field fails every condition on that field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordFilter {
-    /// Statuses, as `200` or `3xx`; none: any.
+    /// Accepted statuses, as `200` or `3xx`; any if empty.
     pub statuses: Vec<StatusRange>,
-    /// Methods, without regard to case; none: any.
+    /// Accepted methods, compared without case; any if empty.
     pub methods: Vec<Vec<u8>>,
     /// Not before, in Unix seconds.
     pub since: Option<i64>,
     /// Before, in Unix seconds.
     pub until: Option<i64>,
-    /// URLs of which one has to match; none: any.
+    /// Patterns of which one has to match; any URL if empty.
     pub include: UrlGlobs,
-    /// URLs that are left out.
+    /// Patterns of URLs that do not count.
     pub exclude: UrlGlobs,
 }
 
@@ -35,8 +35,8 @@ pub struct StatusRange(u16, u16);
 impl StatusRange {
     /// Reads `200`, `3xx` or `200-299`.
     ///
-    /// Failure: a configuration error for anything else. It says what was expected; that it was of
-    /// `text` is for the caller to say.
+    /// Failure: a configuration error for anything else. It says what was expected; the caller adds
+    /// where `text` was given.
     pub fn parse(text: &str) -> Result<StatusRange> {
         let wrong =
             || Error::config("expected a status, a class or a range, such as 200, 3xx or 200-299");
@@ -57,15 +57,15 @@ impl StatusRange {
     }
 }
 
-/// A pattern for host and path, where `*` stands for any run of bytes. One with a `?` in it is for
-/// the query as well.
+/// A pattern for host and path, in which `*` matches any run of bytes. A pattern with a `?` also
+/// concerns the query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UrlGlob {
-    /// In lower case; without one, any, or none.
+    /// In lower case; `None` matches any, and a URL without scheme.
     scheme: Option<Vec<u8>>,
-    /// Without one, any host, or that by which it is looked up.
+    /// `None` matches any host, or the host is the key in [`UrlGlobs`].
     host: Option<Glob>,
-    /// Without one, any path.
+    /// `None` matches any path.
     path: Option<Glob>,
     /// Is the query compared, too?
     with_query: bool,
@@ -73,7 +73,7 @@ pub struct UrlGlob {
 
 impl UrlGlob {
     /// Reads `HOST`, `/PATH` or `HOST/PATH`: `*.example.com`, `/wp-admin/*`, `example.com/shop/*`,
-    /// with a query behind it or not: `/search?q=*`; and with a scheme before it or not:
+    /// maybe followed by a query: `/search?q=*`, and maybe with a scheme:
     /// `https://*.example.com`.
     pub fn parse(text: &str) -> Result<UrlGlob> {
         let scheme = parts::scheme_length(text.as_bytes())
@@ -100,7 +100,7 @@ impl UrlGlob {
         }
         let host = host.trim_end_matches('.');
         let with_query = path.contains('?');
-        // A query alone is that of any path.
+        // A query alone matches any path.
         let path = if path.starts_with('?') { format!("*{path}") } else { path.to_string() };
         let part = |text: &str| (!text.is_empty()).then(|| Glob::new(text.as_bytes()));
         Ok(UrlGlob {
@@ -123,12 +123,12 @@ impl UrlGlob {
     }
 }
 
-/// Patterns of which one has to match. There may be many, one for each of many hosts.
+/// Patterns of which one has to match. There may be many, for many hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UrlGlobs {
     /// The patterns for one host, by its name.
     of_hosts: HashMap<Vec<u8>, Vec<UrlGlob>, ahash::RandomState>,
-    /// The patterns for all hosts below one, by its name, and the longest name.
+    /// The patterns for all hosts below a domain, by its name.
     below: HashMap<Vec<u8>, Vec<UrlGlob>, ahash::RandomState>,
     below_bytes_max: usize,
     /// The patterns for any host, and for all whose names match.
@@ -167,7 +167,8 @@ impl UrlGlobs {
     fn match_any(&self, places: &Places) -> bool {
         let host = &places.host;
         let of_host = self.of_hosts.get(host).into_iter().flatten();
-        // No look-ups of what is longer than all that there is: their number is bounded thereby.
+        // Names longer than any in the table are not looked up, which bounds the number of
+        // look-ups.
         let labels = &host[host.len().saturating_sub(self.below_bytes_max + 1)..];
         let above = memchr::memchr_iter(b'.', labels).map(|dot| &labels[dot + 1..]);
         let below = above.filter_map(|host| self.below.get(host)).flatten();
@@ -175,14 +176,14 @@ impl UrlGlobs {
     }
 }
 
-/// A pattern, where `*` stands for any run of bytes.
+/// A pattern in which `*` matches any run of bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Glob {
-    /// What comes before the first star: all, if there is none.
+    /// The text before the first star, or all of it if there is none.
     start: Vec<u8>,
-    /// What stands between stars.
+    /// The texts between stars.
     inner: Vec<Vec<u8>>,
-    /// What comes behind the last star.
+    /// The text after the last star.
     end: Option<Vec<u8>>,
 }
 
@@ -197,11 +198,11 @@ impl Glob {
 
     /// Does it match all of `text`? Linear in both.
     fn matches(&self, text: &[u8]) -> bool {
-        // Bet: that begins in another way.
+        // Bet: most texts begin in another way.
         let Some(rest) = text.strip_prefix(&self.start[..]) else { return false };
         let Some(end) = &self.end else { return rest.is_empty() };
         let Some(mut rest) = rest.strip_suffix(&end[..]) else { return false };
-        // What stands between stars comes where it is found first.
+        // Each text between stars matches where it occurs first.
         self.inner.iter().all(|piece| {
             let found = memmem::find(rest, piece);
             rest = found.map_or(b"", |at| &rest[at + piece.len()..]);
@@ -211,7 +212,7 @@ impl Glob {
 }
 
 impl RecordFilter {
-    /// Lets it all through?
+    /// Does every record count?
     pub fn is_empty(&self) -> bool {
         *self == RecordFilter::default()
     }
@@ -272,10 +273,10 @@ struct Places<'a> {
 }
 
 impl Places<'_> {
-    /// Finds the parts of `url`. In a line without a scheme, the host is what looks like one, as it
-    /// does to profiles that take such lines. After `http:` and the like any number of slashes
-    /// stands for two, a backslash for a slash, and an empty path is `/`, as browsers and profiles
-    /// see it. A path whose host nobody knows has neither host nor scheme.
+    /// Finds the parts of `url`. In a line without a scheme, the host is what looks like one, as in
+    /// profiles that accept such lines. After `http:` and the like, any number of slashes counts as
+    /// two, a backslash as a slash, and an empty path as `/`, as in browsers and profiles. A path
+    /// without a known host has neither host nor scheme.
     fn of(url: &[u8]) -> Places<'_> {
         let url = url.trim_ascii_start();
         let path = without_no_host(url);
@@ -307,7 +308,7 @@ impl Places<'_> {
         Places { scheme, host, target, path_end }
     }
 
-    /// Finds the parts of a path that stands alone, even if it begins as a host does (`//a`).
+    /// Finds the parts of a path without a host, even if it begins like a host (`//a`).
     fn without_host(path: &[u8]) -> Places<'_> {
         let target = &path[..memchr::memchr(b'#', path).unwrap_or(path.len())];
         let target = with_slashes(target);

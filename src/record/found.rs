@@ -3,31 +3,31 @@
 use super::fields::request;
 use crate::reject::Reject;
 
-/// The parts of a record, as they stand in its line: slices of it, escapes and all. What is empty
-/// is not there; a format's own sign for that (`-`, mostly) is not handed on.
+/// The parts of a record: slices of its line, with their escapes. Parts that the line does not have
+/// are empty, also where the format has a sign for that (mostly `-`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Found<'a> {
     /// The URL, or the target of a request: absolute (`http://a.test/b`) or a path (`/b?c`).
     pub target: &'a [u8],
-    /// What a target is that is a path.
+    /// How to read a target that is a path.
     pub path: PathKind,
-    /// The query without its `?`, where it stands apart from the target.
+    /// The query without its `?`, where it is separate from the target.
     pub query: &'a [u8],
-    /// `http` or `https`, where a path needs one.
+    /// `http` or `https`, for targets that are paths.
     pub scheme: &'a [u8],
-    /// The host, with its port where it stands with it, for targets that are paths.
+    /// The host, with its port if that is in the same field, for targets that are paths.
     pub host: &'a [u8],
-    /// The port, where it stands apart from the host.
+    /// The port, where it is separate from the host.
     pub port: &'a [u8],
-    /// How these and the fields below are escaped.
+    /// How these parts are escaped.
     pub escapes: Escapes,
-    /// What is known beside the URL.
+    /// What is known besides the URL.
     pub fields: Fields<'a>,
 }
 
 impl<'a> Found<'a> {
-    /// Adds `query`, which stands apart from the target, with its `?` or without one. The target is
-    /// a path alone then. Behind another query, or behind the fragment of a URL, stands none.
+    /// Adds `query`, which is separate from the target, with its `?` or without. The target then is
+    /// the path alone. If the target has a query or a fragment already, nothing is added.
     #[inline]
     pub(super) fn add_query(&mut self, query: &'a [u8]) {
         let is_path = self.target.first() == Some(&b'/');
@@ -45,7 +45,7 @@ impl<'a> Found<'a> {
     }
 }
 
-/// What stands where the path of a request is.
+/// How the path of a request was logged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PathKind {
     /// The path as it was requested, maybe with its query.
@@ -53,34 +53,34 @@ pub enum PathKind {
     Requested,
     /// The path alone: no `?` in it begins a query, and no `#` a fragment.
     Alone,
-    /// The path alone, as a server has decoded it: nor does a percent sign begin an escape.
+    /// The path alone, as decoded by a server: a percent sign does not begin an escape either.
     Decoded,
 }
 
-/// What a record says beside its URL; empty where it says nothing.
+/// What a record says besides its URL; empty where it says nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fields<'a> {
     /// The method of the request, `GET`.
     pub method: &'a [u8],
-    /// The status of the answer, three digits.
+    /// The status of the response, three digits.
     pub status: &'a [u8],
-    /// Bytes of the answer, in decimal digits.
+    /// Bytes of the response, in decimal digits.
     pub size: &'a [u8],
-    /// What stands for the content: a digest, with or without its algorithm in front.
+    /// The digest of the content, with or without a prefix for its algorithm.
     pub digest: &'a [u8],
     /// The media type, with or without parameters.
     pub mime: &'a [u8],
-    /// When, in one of the spellings of `time::parse`.
+    /// The time, in one of the spellings of `time::parse`.
     pub time: &'a [u8],
     /// The time of day, where `time` is a date alone.
     pub clock: &'a [u8],
-    /// Where the answer leads to.
+    /// The target of the redirect.
     pub redirect: &'a [u8],
-    /// The URL whose answer has led here, where this line is about the answer behind it.
+    /// The URL that redirected to this one, where the line is about the redirected request.
     pub redirected_from: &'a [u8],
-    /// What the page says is its URL: its link of the relation `canonical` (RFC 6596).
+    /// The page's own link of the relation `canonical` (RFC 6596).
     pub canonical_link: &'a [u8],
-    /// The page that has led here.
+    /// The page that linked here.
     pub referrer: &'a [u8],
     /// The user agent.
     pub agent: &'a [u8],
@@ -108,8 +108,8 @@ impl Fields<'_> {
 }
 
 impl<'a> Fields<'a> {
-    /// Adds `day`, a date that stands apart from the time: it counts where that is a time of day
-    /// alone, or missing.
+    /// Adds `day`, a date that is separate from the time: it is used if the time is only a time of
+    /// day, or missing.
     #[inline]
     pub(super) fn add_day(&mut self, day: &'a [u8]) {
         if self.time.is_empty() {
@@ -135,18 +135,18 @@ pub enum Escapes {
     Hash,
     /// Two quotes for one, as in CSV (RFC 4180).
     Quotes,
-    /// The escapes of CloudFront in user agents: percent and two hex digits, the percent sign
-    /// escaped once more or not; in no URL.
+    /// The escapes of CloudFront in user agents: a percent sign, maybe escaped once more, and two
+    /// hex digits. Not used in URLs.
     PercentText,
     /// The escapes of CloudFront in URLs: `%25` for each percent sign, so `%2520` for `%20`. A
-    /// `%25` that no two hex digits follow stays, since a percent sign alone is none of a URL.
+    /// `%25` that no two hex digits follow stays, since a URL has no bare percent sign.
     PercentSign,
 }
 
 /// What a line is to the parser of its format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parsed {
-    /// A record; its parts have been found.
+    /// A record, whose parts were found.
     Record,
     /// A header, a directive or a comment of the format.
     Comment,
@@ -155,7 +155,8 @@ pub enum Parsed {
 }
 
 impl Parsed {
-    /// Returns what a line is whose `method` and `target`, which is not empty, stand apart.
+    /// Returns what a line is that has its `method` and `target` in separate fields. `target` is
+    /// not empty.
     #[inline]
     pub(crate) fn of_request(method: &[u8], target: &[u8]) -> Parsed {
         request::refusal(method, target).map_or(Parsed::Record, Parsed::Reject)

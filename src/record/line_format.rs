@@ -1,4 +1,4 @@
-//! What every format has: a parser of its lines.
+//! The trait of all formats: a parser of lines.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ pub trait LineFormat: fmt::Debug + Send + Sync {
     /// The name on the command line and in reports, such as `combined`.
     fn name(&self) -> &'static str;
 
-    /// What is known of this file, for people: columns and where they are; empty if the name says
-    /// it all.
+    /// For people: which columns of this file are read, and where each of them is; empty if the
+    /// name says it all.
     fn describe(&self) -> String {
         String::new()
     }
@@ -23,17 +23,17 @@ pub trait LineFormat: fmt::Debug + Send + Sync {
         &[]
     }
 
-    /// Finds the parts of the record in `line`, which has neither its separator nor a carriage
-    /// return before it. `found` is empty before.
+    /// Finds the parts of the record in `line`, which is without its separator and a carriage
+    /// return before that. `found` must be empty.
     fn parse<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed;
 
-    /// How to read the lines that are written as most are, by marks; `None` if there is no such
-    /// way. Whatever it reads, `parse` reads the same way.
+    /// How to read the most common lines by marks; `None` if the format has no such lines. `parse`
+    /// must give the same for every line that is read so.
     fn common_line(&self) -> Option<CommonLine> {
         None
     }
 
-    /// Is a line of blanks alone none of its lines?
+    /// Is a line of blanks an empty line, not a line of the format?
     fn has_empty_lines(&self) -> bool {
         true
     }
@@ -43,8 +43,8 @@ pub trait LineFormat: fmt::Debug + Send + Sync {
         None
     }
 
-    /// How lines with such a header start; empty if there are none. Whoever cuts a file into chunks
-    /// looks for them.
+    /// How lines with such a header start; empty if there are none. They are searched for where a
+    /// file is cut into chunks.
     fn header_prefix(&self) -> &'static [u8] {
         b""
     }
@@ -54,9 +54,8 @@ pub trait LineFormat: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Writes the lines of `chunk` to `out`, one for one, in a spelling with fewer escapes that
-    /// `parse` is to get in their place. `false` if they are to be read as they are; then what is
-    /// in `out` is of no use.
+    /// Writes the lines of `chunk` to `out`, one for one, with fewer escapes; `parse` then gets
+    /// these instead. `false` if the lines are to be parsed as they are; `out` is then undefined.
     fn unescaped_lines(&self, _chunk: &[u8], _separator: u8, _out: &mut Vec<u8>) -> bool {
         false
     }
@@ -66,14 +65,14 @@ pub trait LineFormat: fmt::Debug + Send + Sync {
         None
     }
 
-    /// The widths of the header and of the rows of a table, where they differ and nothing says
-    /// which name is that of which column.
+    /// The widths of the header and of the rows of a table, if they differ and it is not clear
+    /// which name belongs to which column.
     fn uneven(&self) -> Option<Uneven> {
         None
     }
 
-    /// The delimiter of fields that may stand in quotes, separators of lines and all (RFC 4180):
-    /// then a record may go over several lines, and `parse` gets all of them.
+    /// The delimiter of fields that may be quoted and contain line separators (RFC 4180): a record
+    /// may then span several lines, and `parse` gets all of them.
     fn quoted_rows(&self) -> Option<u8> {
         None
     }
@@ -84,8 +83,8 @@ pub trait LineFormat: fmt::Debug + Send + Sync {
 pub struct Headerless {
     /// The column of the URL, from 1.
     pub url_column: usize,
-    /// Are there cells that are hardly parts of URLs: in quotes, or statuses, times, numbers or
-    /// nothing in the column behind the URL?
+    /// Are there cells that are hardly parts of URLs: quoted ones, or statuses, times, numbers or
+    /// empty cells in the column after the URL?
     pub has_evidence: bool,
 }
 
@@ -98,9 +97,9 @@ pub struct Uneven {
     pub row_cells: usize,
 }
 
-/// What a format says to a sample: the format with all that the sample shows of the file, if it may
-/// be one of its files.
+/// Recognizes a format by a sample: returns the format with all that the sample shows about the
+/// file, or `None` if the file cannot be of this format.
 ///
 /// `lines` are the first whole lines, at least one, without separators, carriage returns and byte
-/// order mark. The answer is voted on by parsing them: see `detect`.
+/// order mark. All formats that are returned then compete by parsing them: see `detect`.
 pub type Recognize = fn(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>>;

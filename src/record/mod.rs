@@ -3,7 +3,7 @@
 //! ```text
 //! chunk --Entries--> line --LineFormat::parse--> Found --assemble--> Record { spelling, … }
 //!            ^
-//!         Layout: the format of the file, from `detect` or as told
+//!         Layout: the format of the file, from `detect` or as given
 //! ```
 
 mod assemble;

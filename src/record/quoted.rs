@@ -1,12 +1,13 @@
-//! Where rows end that may go over several lines: separators within quotes do not end one.
+//! Finds the ends of rows that may span several lines: a separator within quotes does not end a
+//! row.
 //!
 //! HOT: once per row of a table with quotes. Price: one pass over the row. No allocation.
 //! Twin: `row_bytes` in the tests.
 //!
-//! A quote that is never closed hides all lines behind it. A row that has not ended within
-//! the longest line is therefore cut at its first line, and the next row begins behind that.
-//! If each line opened such a quote, as much would be looked at for each; so what was seen of
-//! the last one is kept:
+//! A quote that is never closed hides all lines after it. A row that has not ended within the
+//! longest line is therefore cut after its first line, and the next row begins there. If each line
+//! opened such a quote, each would be scanned as far as that; so the state of the last scan is
+//! kept:
 //!
 //! ```text
 //! text    "a","b \n "a","b \n "a","b \n "a","b \n
@@ -19,9 +20,9 @@
 
 use memchr::{memchr, memchr2};
 
-/// Finds the rows of a text, one after the other.
+/// Finds the rows of a text, one by one.
 ///
-/// - Shape: a quote opens at the start of a field alone, and a doubled one does not close it (RFC
+/// - Shape: a quote opens only at the start of a field, and a doubled one does not close it (RFC
 ///   4180 section 2); anywhere else a quote is text.
 /// - Cost: linear in the text, whatever is in it.
 #[derive(Clone, Copy, Debug)]
@@ -35,19 +36,19 @@ pub struct QuotedRows {
 /// How the row at the start of a text ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Row {
-    /// After so many bytes, without the separator that ends it.
+    /// After this many bytes, not counting the separator that ends it.
     Whole(usize),
-    /// Not in the text, and what comes behind it may end it in time.
+    /// Not in the text; more text may end it within the limit.
     Open,
-    /// Not in time.
+    /// Not within the limit.
     TooLong,
 }
 
-/// How far a row was looked at that has not ended. At the end of every line up to there it
-/// was within quotes.
+/// How far a row was scanned that has not ended. At the end of every line up to there it was within
+/// quotes.
 #[derive(Clone, Copy, Debug)]
 struct Ahead {
-    /// Bytes of the text behind that place.
+    /// Bytes of the text after that place.
     bytes_left: usize,
     is_inside: bool,
 }
@@ -60,14 +61,14 @@ struct Stop {
 }
 
 impl QuotedRows {
-    /// For rows of fields between `delimiter`, of up to `bytes_max` bytes, which
-    /// end at `separator`.
+    /// For rows of up to `bytes_max` bytes that end with `separator` and whose fields are separated
+    /// by `delimiter`.
     pub fn new(delimiter: u8, separator: u8, bytes_max: usize) -> QuotedRows {
         QuotedRows { delimiter, separator, bytes_max, ahead: None }
     }
 
-    /// The row at the start of `text`, which is what is left of one text from call to call: without
-    /// [`Row::Whole`], or without the first line of a row that is none.
+    /// The row at the start of `text`. From call to call `text` must be the rest of one text:
+    /// without the last [`Row::Whole`], or without the first line of any other row.
     #[inline]
     pub fn row(&mut self, text: &[u8]) -> Row {
         let limit = text.len().min(self.bytes_max.saturating_add(1));
@@ -85,8 +86,8 @@ impl QuotedRows {
         }
     }
 
-    /// How much of `text` are rows that have ended, each with its separator; those that are too
-    /// long have, with their lines. The row behind them, if there is one, is open.
+    /// How many bytes of `text` are rows that have ended, each with its separator; rows that are
+    /// too long end with their lines. The row after them, if there is one, is open.
     pub fn closed_bytes(mut self, text: &[u8]) -> usize {
         let mut rest = text;
         while !rest.is_empty() {
@@ -101,7 +102,7 @@ impl QuotedRows {
     }
 
     /// Bytes of the first line of `text`, with its separator; and whether the row that begins there
-    /// is within quotes at its end.
+    /// is within quotes at the end of the line.
     pub fn line(&self, text: &[u8]) -> (usize, bool) {
         let bytes = memchr(self.separator, text).map_or(text.len(), |at| at + 1);
         let stop = self.scan(text, Stop { at: 0, is_inside: false }, bytes);
@@ -117,8 +118,8 @@ impl QuotedRows {
         }
     }
 
-    /// Where the row that begins at the start of `text` ends within its first `limit` bytes, when
-    /// one before it was looked at as far as `ahead` says.
+    /// Where the row at the start of `text` ends within its first `limit` bytes, if an earlier row
+    /// was scanned as far as `ahead` says.
     #[cold]
     fn scan_from(&mut self, text: &[u8], ahead: Ahead, limit: usize) -> Result<usize, Stop> {
         let line = memchr(self.separator, &text[..limit]).map_or(limit, |at| at + 1);
@@ -128,7 +129,7 @@ impl QuotedRows {
                 Ok(end)
             }
             Err(stop) if line == limit => Err(stop),
-            // Both are within quotes at the end of the line, so both go on alike.
+            // Both rows are within quotes at the end of the line, so both continue in the same way.
             Err(stop) => {
                 let seen = text.len().saturating_sub(ahead.bytes_left);
                 let seen = Stop { at: seen, is_inside: ahead.is_inside };
@@ -137,14 +138,14 @@ impl QuotedRows {
         }
     }
 
-    /// Where a row ends that is looked at from the place and the state `from` on, within the first
-    /// `limit` bytes of `text`; or where that has stopped.
+    /// Scans on from the place and state `from`: where the row ends within the first `limit` bytes
+    /// of `text`, or where the scan has stopped.
     #[inline]
     fn scan(&self, text: &[u8], from: Stop, limit: usize) -> Result<usize, Stop> {
         let Stop { mut at, mut is_inside } = from;
         loop {
             if is_inside {
-                // To the quote that closes it: one that is not doubled.
+                // To the closing quote, which is not doubled.
                 loop {
                     let within = text.get(at..limit).unwrap_or_default();
                     let Some(step) = memchr(b'"', within) else {

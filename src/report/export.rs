@@ -1,4 +1,4 @@
-//! Rules of sites in the formats of other programs, as far as those can say them.
+//! Rules of sites in the formats of other programs, as far as those can express them.
 
 mod clear_urls;
 mod guarded;
@@ -41,15 +41,14 @@ pub struct Exported {
     pub text: String,
     /// How many rules are in it.
     pub rules: usize,
-    /// How many rules in force it cannot say, by kind.
+    /// How many rules in force the format cannot express, by kind.
     pub left_out: BTreeMap<&'static str, usize>,
 }
 
-/// Writes the rules in force of `file` in the format `to`. What the format cannot say is left out,
-/// so that what is there is right; rules that need another spelling of it are counted. No format
-/// but JSON has guards: rules for parameters that a guard names are left out as well. JSON is the
-/// file as it is; elsewhere hosts are canonical, as they are in the URLs that they are compared
-/// with.
+/// Writes the rules in force of `file` in the format `to`. What the format cannot express is left
+/// out, so that the rest is right; the rules that are left out are counted. No format but JSON has
+/// guards: rules for parameters that a guard names are left out as well. JSON is the unchanged
+/// file; in other formats hosts are canonical, like those in the URLs that they are compared with.
 pub fn export_rules(file: &RuleFile, to: RuleFormat) -> Result<Exported> {
     let mut exported = Exported::default();
     let mut said: Vec<Placed> = Vec::new();
@@ -103,8 +102,8 @@ pub fn export_rules(file: &RuleFile, to: RuleFormat) -> Result<Exported> {
     Ok(exported)
 }
 
-/// Takes out of `said` what Nutch cannot say together, and what would change URLs that rules which
-/// are not said, at first `unsaid`, have changed before. Returns what was taken out.
+/// Removes from `said` what Nutch cannot express together, and what would change URLs that rules
+/// which are left out, at first `unsaid`, would have changed before. Returns what was removed.
 fn without_what_needs_others(said: &mut Vec<Placed>, mut unsaid: Vec<Placed>) -> Vec<DustRule> {
     let mut gone = Vec::new();
     loop {
@@ -130,7 +129,7 @@ fn without_what_needs_others(said: &mut Vec<Placed>, mut unsaid: Vec<Placed>) ->
     }
 }
 
-/// The canonical spelling of a site, or the site as it is if it is none.
+/// The canonical spelling of a site, or the site unchanged if it is not valid.
 fn site_of(text: &str) -> String {
     host_of(text).unwrap_or_else(|| text.to_string())
 }
@@ -156,7 +155,7 @@ fn with_canonical_hosts(rule: &DustRule) -> Option<DustRule> {
     Some(rule)
 }
 
-/// Is it a scheme or a port that `host-alias` replaces, and no host?
+/// Is it a scheme or a port, and not a host, that `host-alias` replaces?
 fn is_scheme_or_port(text: &str) -> bool {
     text.starts_with(':') || matches!(text, "http:" | "https:")
 }
@@ -231,7 +230,7 @@ mod tests {
         ] {
             assert!(found.text.contains(part), "{part}\n{}", found.text);
         }
-        // No sign goes but with a parameter.
+        // A sign is only removed with a parameter.
         assert!(!found.text.contains("[?&amp;](?=#|$)"), "{}", found.text);
         assert_eq!(found.rules, 6);
         assert_eq!(left_out_in_words(&found), "2 drop-param, 1 order-free");

@@ -1,9 +1,8 @@
-//! The report as one HTML page that needs nothing else: no network, no other file, no script to be
-//! read.
+//! The report as one self-contained HTML page: no network, no other file, readable without scripts.
 //!
-//! The page is for people who get it by mail, and its URLs were written by strangers. So all text
-//! goes through [`markup`], and a policy forbids the browser everything but the style and the
-//! script that are part of the page, by their hashes.
+//! The page may be sent by mail, and its URLs are untrusted. So all text goes through [`markup`],
+//! and a content security policy allows nothing but the style and the script of the page, by their
+//! hashes.
 
 mod chart;
 mod markup;
@@ -29,7 +28,7 @@ const SCRIPT: &str = include_str!("html/page.js");
 const STYLE_HASH: &str = "sha256-V5kqCgph4enV3ZlJAUCc+V/HDZ2oYNIHK7wcNwHIJcw=";
 const SCRIPT_HASH: &str = "sha256-C0q/1qNzqWEe+nRNNulHFbC42PZQslLW6xaw4yh86o0=";
 
-/// Files beyond which the list of them is folded. Reason: the numbers are what the page is for.
+/// A longer list of files is folded. Reason: the numbers are what the page is for.
 const FILES_SHOWN: usize = 8;
 
 /// A part of the page: its id and its name.
@@ -143,7 +142,7 @@ impl Survey {
         let _ = writeln!(out, "{ROWS_END}</section>");
     }
 
-    /// The numbers that are looked for first: records, and parts of them.
+    /// The most important numbers: records, and parts of them.
     fn write_tiles(&self, out: &mut String) {
         let tally = &self.tally;
         let (records, other) = (tally.records, self.counts.astray);

@@ -25,7 +25,7 @@ enum To<'a> {
 pub enum Listed {
     /// The canonical form of each record; as lines, of each line.
     Canonical,
-    /// The line that stands for each cluster.
+    /// The line that represents each cluster.
     Kept,
     /// Every spelling of each cluster.
     Clusters,
@@ -74,7 +74,7 @@ impl<'a> ListingWriter<'a> {
         Ok(ListingWriter(To::Lines(output, separator)))
     }
 
-    /// A part that is to be put together, by any thread; nothing yet.
+    /// Makes an empty part, to be formatted by any thread.
     pub fn part(&self) -> Listing {
         match &self.0 {
             To::Lines(_, separator) => Listing::Lines(Vec::new(), *separator),
@@ -99,7 +99,7 @@ impl<'a> ListingWriter<'a> {
         }
     }
 
-    /// Writes what has to come behind the last part.
+    /// Writes what has to follow the last part.
     pub fn finish(self) -> Result<()> {
         match self.0 {
             To::Lines(..) => Ok(()),
@@ -108,30 +108,30 @@ impl<'a> ListingWriter<'a> {
     }
 }
 
-/// A part of a listing, put together apart from the output.
+/// A part of a listing, formatted apart from the output.
 #[derive(Clone, Debug)]
 pub enum Listing {
-    /// For people: lines, each with the separator behind it.
+    /// For people: lines, each with its separator.
     Lines(Vec<u8>, u8),
     /// For programs.
     Rows(Rows),
 }
 
-/// A cluster, as each of its rows tells it.
+/// What all rows of a cluster have in common.
 #[derive(Clone, Copy, Debug)]
 pub struct ListedCluster<'a> {
     /// From 1 on.
     pub number: u64,
-    /// The spelling that stands for it. For programs.
+    /// The spelling that represents it. For programs.
     pub representative: &'a [u8],
     /// Its canonical form. For programs.
     pub canonical: &'a [u8],
 }
 
 impl Listing {
-    /// Adds a spelling of `cluster`, which so many lines have; the one that stands for it
-    /// first. For people `cluster`, `count`, `url`; the URL comes last and byte for byte, so a
-    /// tab in it does no harm.
+    /// Adds a spelling of `cluster`, which `lines` lines have; the one that represents it comes
+    /// first. For people `cluster`, `count`, `url`; the URL comes last and byte for byte, so a tab
+    /// in it does no harm.
     pub fn spelling(&mut self, cluster: &ListedCluster, url: &[u8], lines: u64) {
         match self {
             Listing::Lines(out, separator) => {
@@ -178,7 +178,7 @@ impl Listing {
         }
     }
 
-    /// Bytes of memory that it takes.
+    /// Bytes of memory that the part takes.
     pub fn bytes(&self) -> usize {
         match self {
             Listing::Lines(lines, _) => lines.len(),
@@ -186,7 +186,7 @@ impl Listing {
         }
     }
 
-    /// Leaves nothing of it.
+    /// Removes all rows.
     pub fn clear(&mut self) {
         match self {
             Listing::Lines(lines, _) => lines.clear(),

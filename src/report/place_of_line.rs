@@ -16,8 +16,8 @@ pub struct FileLines<'a> {
 /// The place of `line`, counted from 1 over all of `files`: `line 7`, and the file in front if they
 /// `are_several`, as in `b.log, line 7`, where the number counts from the start of that one.
 ///
-/// A line behind the last one keeps its number. Whoever has stopped early knows the first files
-/// only, and still has to say that there are others.
+/// A line after the last one keeps its number. A job that has stopped early knows the first files
+/// only, and still has to show that there are others.
 pub fn place_of_line<'a>(
     line: u64,
     are_several: bool,

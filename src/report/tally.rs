@@ -1,4 +1,4 @@
-//! The counts of a job, and the law that they sum up.
+//! The counts of a job, and the check that they add up.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::parts;
 use crate::reject::{Reject, RejectCounts};
 
 /// Bytes of a rejected line that are kept for messages. Reason: two or three lines of a terminal
-/// tell what it is.
+/// are enough to recognize it.
 pub const SHOWN_BYTES: usize = 200;
 
 /// What became of every line. `lines = unique + duplicate + empty + comments +
@@ -24,19 +24,19 @@ pub struct Tally {
     pub empty: u64,
     /// Headers and comments of the format.
     pub comments: u64,
-    /// Lines whose record the filter did not let through.
+    /// Lines whose record the filter excluded.
     pub filtered: u64,
     /// Lines without a record, by kind.
     pub rejected: RejectCounts,
     /// The first rejected line of each kind: its number from 1, and how it starts.
     pub first_rejected: [Option<(u64, Box<[u8]>)>; Reject::ALL.len()],
-    /// The rejected lines, for whoever keeps them, in input order.
+    /// The rejected lines, in input order, if they are kept.
     pub kept_rejects: Vec<(Reject, Box<[u8]>)>,
-    /// Records whose URL could not be parsed and stayed as it is, by kind. Part of `records`.
+    /// Records whose URL could not be parsed and stayed unchanged, by kind. Part of `records`.
     pub unparsed: RejectCounts,
     /// Records that were given a scheme. Part of `records`.
     pub scheme_added: u64,
-    /// Records that are paths, whose host nobody knows. Part of `records`.
+    /// Records that are paths without a known host. Part of `records`.
     pub hostless: u64,
     /// First lines of their cluster.
     pub unique: u64,
@@ -47,7 +47,7 @@ pub struct Tally {
 impl Tally {
     /// Adds all of `other`, whose lines come next; its kept lines stay there.
     pub fn merge(&mut self, other: &Tally) {
-        // All by name, so that no count is forgotten.
+        // Destructured without `..`, so that no count is forgotten.
         let Tally {
             lines,
             bytes,

@@ -66,7 +66,7 @@ fn lines(with_byte: bool) -> Vec<Vec<u8>> {
     spread.map(line).collect()
 }
 
-/// The next of a row of draws. Source: SplitMix64.
+/// The next of a row of draws.
 fn draw(state: &mut u64) -> usize {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mut x = *state;

@@ -1,4 +1,7 @@
-//! The laws of canonical forms, as in `tests/it/lanes.rs`: both lanes agree, and a form is its own.
+//! The laws of canonical forms: both lanes agree, also in the middle of a text; a canonical form is
+//! its own; and the ways of a URL to its form are one.
+//!
+//! Used by the fuzz targets and by `tests/it/lanes.rs`.
 
 use undust::bytes::show;
 use undust::canonical::{Canonicalizer, Profile, Scratch};

@@ -2,11 +2,11 @@
 //!
 //! Price: with AVX-512, a load, a comparison and a store for 64 bytes; with AVX2, four instructions
 //! for 32; with SSE4.1, as many for 16; with NEON, some twenty for 64; without any, some twenty for
-//! eight. Guard: `benches/extract.rs`, group `lines`. Twin:
-//! [`mark_byte_portable`]; `tests.rs` compares all that the machine has.
+//! eight. Guard: `benches/extract.rs`, group `lines`. Twin: [`mark_byte_portable`]; `tests.rs`
+//! compares all variants that the machine supports.
 //!
-//! Unsafe: calls of functions that are compiled for vectors that not every processor has, where it
-//! was asked before.
+//! Unsafe: calls of functions that are compiled for vectors that not every processor has, after
+//! checking for them.
 
 #[cfg(target_arch = "aarch64")]
 use super::neon;
@@ -15,7 +15,7 @@ use super::x86;
 use super::{BLOCK, Vectors, copy_short};
 
 /// Marks where `byte` stands in `text`: each word of `words` gets a bit for every byte of a block,
-/// the first byte in the lowest bit. Words beyond the text are left as they are.
+/// the first byte in the lowest bit. Words beyond the text are not changed.
 ///
 /// Limits: there are words for all of `text`.
 pub fn mark_byte(byte: u8, text: &[u8], words: &mut [u64]) {
@@ -63,8 +63,8 @@ fn mark_byte_portable(byte: u8, text: &[u8], words: &mut [u64]) {
     });
 }
 
-/// Puts what `mark` says of each block of `text` in `words`; of the last one, for as many bytes as
-/// there are.
+/// Stores what `mark` returns for each block of `text` in `words`; of the last one, for as many
+/// bytes as there are.
 #[inline(always)]
 pub(super) fn fill_words(text: &[u8], words: &mut [u64], mark: impl Fn(&[u8; BLOCK]) -> u64) {
     let (blocks, rest) = text.as_chunks::<BLOCK>();

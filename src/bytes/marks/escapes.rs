@@ -1,4 +1,4 @@
-//! HOT: once per block with a percent sign. Escapes that need no look wherever they stand.
+//! HOT: once per block with a percent sign. Escapes that need no attention, wherever they are.
 
 use super::BLOCK;
 use crate::bytes::hex;
@@ -23,7 +23,7 @@ pub(super) struct Escapes {
 const NO_DIGIT: u8 = 0x80;
 
 impl Default for Escapes {
-    /// Makes escapes of which none is left out.
+    /// Leaves out no escapes.
     fn default() -> Self {
         let values = [NO_DIGIT; 128];
         Escapes { are_left: false, values, low: [0; 128], by_halves: [0; 32] }
@@ -31,8 +31,8 @@ impl Default for Escapes {
 }
 
 impl Escapes {
-    /// Makes the escapes of those bytes for which `is_left` says so, as it must for all from 0x80
-    /// on.
+    /// Leaves out the escapes of those bytes for which `is_left` returns true, which it must for
+    /// all from 0x80 on.
     pub(super) fn new(is_left: impl Fn(u8) -> bool) -> Escapes {
         assert!((0x80..=255).all(&is_left), "escapes of bytes from 0x80 on are left out");
         let values = std::array::from_fn(|byte| match byte as u8 {
@@ -66,8 +66,8 @@ impl Escapes {
     }
 }
 
-/// Is there a percent sign among the last two bytes of `text`? Then what is behind it may make it
-/// start an escape.
+/// Is there a percent sign among the last two bytes of `text`? Then what follows the text may make
+/// it an escape.
 #[inline(always)]
 pub fn ends_amid_escape(text: &[u8]) -> bool {
     match text.last_chunk() {

@@ -6,17 +6,16 @@
 //! row "?#"    0 0 0 0 0 0 0 0 0 0 0 0 1 0 0 0
 //! ```
 //!
-//! A row is read from any byte of it on, so a question costs a load and a shift.
+//! A row can be read from any byte on, so a query costs a load and a shift.
 //!
 //! Price: with AVX-512 VBMI and GFNI, some fifteen instructions for eight sets and 64 bytes; with
 //! AVX2, some sixty for eight sets and 32; with SSE4.1, as many for 16; with NEON, some hundred and
 //! twenty for 64; without any, a table look-up for each byte and about four instructions for a set
-//! and eight bytes.
-//! Guard: `benches/canonical.rs`, group `fused`. Twin: [`Marker::portable`]; `tests.rs`
-//! compares all that the machine has.
+//! and eight bytes. Guard: `benches/canonical.rs`, group `fused`. Twin: [`Marker::portable`];
+//! `tests.rs` compares all variants that the machine supports.
 //!
-//! Unsafe: calls of functions that are compiled for vectors that not every processor has, where it
-//! was asked before; and the loads and stores of `x86.rs` and `neon.rs`.
+//! Unsafe: calls of functions that are compiled for vectors that not every processor has, after
+//! checking for them; and the loads and stores of `x86.rs` and `neon.rs`.
 
 mod byte;
 mod escapes;
@@ -33,11 +32,11 @@ pub use escapes::{ends_amid_escape, percents};
 /// Bytes in a block: as many as a word has bits.
 pub const BLOCK: usize = 64;
 
-/// Bytes of a text whose marks are put in rows together: as many as a vector has bits.
+/// Bytes of a text whose marks are stored in rows together: as many as a vector has bits.
 #[cfg(target_arch = "x86_64")]
 const BATCH: usize = 8 * BLOCK;
 
-/// The first byte of every word of a block, then the second of every word, and so on.
+/// A shuffle that gathers the first bytes of all words of a block, then the second ones, and so on.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const GATHERED: [u8; BLOCK] = {
     let mut from = [0; BLOCK];
@@ -55,12 +54,12 @@ const SETS_MAX: usize = 8;
 /// The longest text that is marked.
 const TEXT_BYTES_MAX: usize = URL_BYTES_MAX;
 
-/// Bytes of a row: a bit for every byte of a text, and some without marks. Reason: one
-/// batch were enough; but the marks of the first 4 KiB of a text are then in other sets of
-/// a cache for each row.
+/// Bytes of a row: a bit for every byte of a text, and padding. Reason: one batch of padding would
+/// be enough, but with this row length the marks of the first 4 KiB of a text are in different
+/// cache sets for each row.
 const ROW_BYTES: usize = TEXT_BYTES_MAX / 8 + 512;
 
-/// How many marks [`Marks::near`] tells at least.
+/// How many marks [`Marks::near`] returns at least.
 pub const NEAR: usize = u64::BITS as usize - 7;
 
 /// The marks of one set.
@@ -93,7 +92,7 @@ impl Row {
         self.0.as_chunks_mut().0[half] = marks.to_le_bytes();
     }
 
-    /// No marks in this block and the next one.
+    /// Clears the marks of this block and the next one.
     #[inline(always)]
     fn end(&mut self, block: usize) {
         self.set(block, 0);
@@ -107,7 +106,7 @@ impl Row {
     }
 }
 
-/// Memory for the marks of one text after the other.
+/// Memory for the marks of a text, which is used again for the next one.
 #[derive(Debug, Default)]
 pub struct Rows<const N: usize> {
     /// `N`, or none as long as there was no text.
@@ -144,9 +143,9 @@ impl<const N: usize> Rows<N> {
     }
 }
 
-/// Finds the bytes of `N` sets in texts. With `NEIGHBORS`, those beside a byte count as well: one
-/// of the second set right behind one of the first is marked in the third, too, and one of the
-/// sixth behind another of it in the fifth; and see [`Marker::with_doubles`] and
+/// Finds the bytes of `N` sets in texts. With `NEIGHBORS`, neighbors count as well: a byte of the
+/// second set directly after one of the first is also marked in the third, and one of the sixth
+/// after another of the sixth is also marked in the fifth. See also [`Marker::with_doubles`] and
 /// [`Marker::without_escapes`].
 // Only vectors of x86-64 look at `changes`.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
@@ -154,17 +153,18 @@ impl<const N: usize> Rows<N> {
 pub struct Marker<const N: usize, const NEIGHBORS: bool = false> {
     /// For each byte, a bit for every set that it is in.
     classes: [u8; 256],
-    /// For each high half of a byte below 8, and each low half, by what bits its class is another
-    /// than that of the byte 16 before it; twice, for wide vectors.
+    /// For each high half of a byte below 8, and each low half: the bits in which its class differs
+    /// from that of the byte 16 below; twice, for wide vectors.
     changes: [[u8; 32]; 8],
-    /// For `NEIGHBORS`: all bits if so is a byte of the first set behind another of it.
+    /// For `NEIGHBORS`: all bits, if a byte of the first set after another of the first is also
+    /// marked in the third; else 0.
     doubles: u64,
     /// For `NEIGHBORS`: the escapes whose percent signs are not marked.
     escapes: Escapes,
     vectors: Vectors,
 }
 
-/// The vectors that marks are made by.
+/// The kind of vectors that marks are computed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Vectors {
     #[cfg(target_arch = "x86_64")]
@@ -187,7 +187,7 @@ impl Vectors {
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     const ALL: [Vectors; 1] = [Vectors::Portable];
 
-    /// Has the machine what their functions are compiled for?
+    /// Does the machine support what their functions are compiled for?
     fn are_there(self) -> bool {
         match self {
             #[cfg(target_arch = "x86_64")]
@@ -208,7 +208,7 @@ impl Vectors {
         }
     }
 
-    /// All that the machine has.
+    /// All that the machine supports.
     fn all() -> impl Iterator<Item = Vectors> {
         Self::ALL.into_iter().filter(|vectors| vectors.are_there())
     }
@@ -228,15 +228,15 @@ pub struct Marks<'a, const N: usize> {
 }
 
 impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
-    /// Makes a marker for the sets of bytes for which `sets` say so, with the widest vectors that
-    /// the machine has.
+    /// Makes a marker for the sets of bytes for which `sets` return true, with the widest vectors
+    /// that the machine supports.
     ///
     /// Limits: at most 8 sets; each has either all bytes from 0x80 on, or none of them.
     pub fn new(sets: [&dyn Fn(u8) -> bool; N]) -> Self {
         Marker { vectors: Vectors::widest(), ..Self::portable(sets) }
     }
 
-    /// Makes a marker for the sets of bytes for which `sets` say so, as [`Marker::new`] does,
+    /// Makes a marker for the sets of bytes for which `sets` return true, as [`Marker::new`] does,
     /// without vectors that not every machine has.
     pub fn portable(sets: [&dyn Fn(u8) -> bool; N]) -> Self {
         assert!(N <= SETS_MAX, "the classes of a byte are the bits of one");
@@ -258,17 +258,17 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
         Marker { classes, changes, doubles, escapes, vectors: Vectors::Portable }
     }
 
-    /// Makes the third set also mark bytes of the first set that stand behind others of that set.
+    /// Makes the third set also mark bytes of the first set that follow another of that set.
     pub fn with_doubles(self) -> Self {
         assert!(NEIGHBORS, "a marker of pairs");
         Marker { doubles: u64::MAX, ..self }
     }
 
     /// Makes the third and the fourth set leave out the percent signs of escapes in upper case of
-    /// bytes for which `is_left` says so. What is behind a text may end an escape of it:
-    /// [`ends_amid_escape`] tells where.
+    /// bytes for which `is_left` returns true. What follows a text may complete an escape at its
+    /// end: see [`ends_amid_escape`].
     ///
-    /// Limits: it says so for all bytes from 0x80 on.
+    /// Limits: `is_left` returns true for all bytes from 0x80 on.
     pub fn without_escapes(self, is_left: impl Fn(u8) -> bool) -> Self {
         assert!(NEIGHBORS && N >= 4, "a marker of pairs, and the sets are there");
         Marker { escapes: Escapes::new(is_left), ..self }
@@ -345,8 +345,8 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
         rows.iter_mut().for_each(|row| row.end(end));
     }
 
-    /// Marks what is behind a byte of the first set, or of the sixth. `before` is whether the block
-    /// before ends with one of them.
+    /// Marks what follows a byte of the first set, or of the sixth. `before` is whether the
+    /// previous block ends with one of them.
     #[inline(always)]
     fn add_pairs(&self, marks: &mut [u64; N], before: &mut [u64; 2]) {
         if !NEIGHBORS {
@@ -393,7 +393,7 @@ fn copy_short(text: &[u8], block: &mut [u8; BLOCK]) {
 
 impl<'a, const N: usize> Marks<'a, N> {
     /// Returns the marks of `set` for the [`NEAR`] bytes from `from` on, and perhaps for some more;
-    /// the first byte is the lowest bit. Marks of what is behind the text are among them, if there
+    /// the first byte is the lowest bit. Marks of what is after the text are among them, if there
     /// are any.
     #[inline(always)]
     pub fn near(&self, set: usize, from: usize) -> u64 {
@@ -404,7 +404,7 @@ impl<'a, const N: usize> Marks<'a, N> {
     }
 
     /// Returns the marks of `set` for the 64 bytes from `from` on; the first byte is the lowest
-    /// bit. Marks of what is behind the text are among them, if there are any.
+    /// bit. Marks of what is after the text are among them, if there are any.
     #[inline(always)]
     pub fn window_beyond(&self, set: usize, from: usize) -> u64 {
         let from = self.start + from;
@@ -418,7 +418,7 @@ impl<'a, const N: usize> Marks<'a, N> {
         }
     }
 
-    /// Returns the marks of `set` for the 64 bytes from `from` on, without marks of what is behind
+    /// Returns the marks of `set` for the 64 bytes from `from` on, without marks of what is after
     /// the text; the first byte is the lowest bit.
     #[inline(always)]
     pub fn window(&self, set: usize, from: usize) -> u64 {
@@ -437,8 +437,8 @@ impl<'a, const N: usize> Marks<'a, N> {
     }
 
     /// Returns the first position from `from` on where a byte of `set` stands, or the text's
-    /// length, as [`Marks::next`] does. It is for bytes that stand among the nearest ones or not
-    /// far behind them: a look at twice as many costs no branch.
+    /// length, as [`Marks::next`] does. It is for bytes that are usually close: it looks at twice
+    /// [`NEAR`] bytes without a branch.
     #[inline(always)]
     pub fn next_soon(&self, set: usize, from: usize) -> usize {
         let (near, far) = (self.near(set, from), self.near(set, from + NEAR));

@@ -89,7 +89,7 @@ fn transposed(bytes: uint8x16_t) -> uint8x16_t {
     vreinterpretq_u8_u64(swap::<28>(bits, 0x0000_0000_f0f0_f0f0))
 }
 
-/// `those` bits change places with those that are `BY` higher.
+/// Swaps `those` bits with the bits that are `BY` higher.
 #[inline]
 #[target_feature(enable = "neon")]
 fn swap<const BY: i32>(bits: uint64x2_t, those: u64) -> uint64x2_t {

@@ -125,7 +125,7 @@ fn pairs() {
             let marks = marker.mark(&text, &mut rows);
             (0..text.len()).filter(|at| marks.next(2, *at) == *at).collect::<Vec<_>>()
         };
-        // The a behind a slash, and the c that is in the set anyway.
+        // The a after a slash, and the c that is in the set anyway.
         assert_eq!(found(&marker), behind(&[2, 6]), "{vectors:?}");
         // The second slash, too.
         assert_eq!(found(&marker.with_doubles()), behind(&[1, 2, 6]), "{vectors:?}");

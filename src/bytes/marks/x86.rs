@@ -18,7 +18,7 @@ const HALF: usize = BLOCK / 2;
 /// The bit of each high half of a byte below 8.
 const BITS: [u8; HALF] = twice([1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0]);
 
-/// The bit of a table's entry that says that it is a hexadecimal digit; the value stands below it.
+/// The bit of a table's entry that marks a hexadecimal digit; its value is in the bits below.
 const DIGIT: u8 = 0x10;
 
 /// The decimal digits, by the low half of their byte.
@@ -81,7 +81,7 @@ fn load_512(bytes: &[u8; BLOCK]) -> __m512i {
     unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
 }
 
-/// The first bytes of `text`, and a bit for each that there is. Empty texts have none.
+/// Loads the first bytes of `text`, with a mask of those that exist. An empty text has none.
 #[inline]
 #[target_feature(enable = "bmi2,avx512f,avx512bw")]
 fn load_up_to_512(text: &[u8]) -> (__m512i, __mmask64) {
@@ -241,7 +241,7 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
         }
     }
 
-    /// Takes the marks of escapes that are left out away, in the half of a block of this `number`.
+    /// Removes the marks of escapes that are left out, in the half block with this `number`.
     #[inline(never)]
     #[target_feature(enable = "avx2")]
     fn leave_escapes_256(&self, text: &[u8], number: usize, rows: &mut [Row; N]) {
@@ -256,13 +256,13 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
         let (halves, _) = self.classes.as_chunks::<BLOCK>();
         let (first, second) = (load_512(&halves[0]), load_512(&halves[1]));
         let high = _mm512_set1_epi8(self.classes[0x80] as i8);
-        // The look-up takes the lower seven bits of a byte for its index.
+        // The look-up uses the lower seven bits of a byte as index.
         let classes = |bytes: __m512i, there: __mmask64| {
             let class = _mm512_maskz_permutex2var_epi8(there, first, bytes, second);
             _mm512_mask_mov_epi8(class, _mm512_movepi8_mask(bytes), high)
         };
         let mut before = [_mm512_setzero_si512(); 2];
-        // With two blocks at least that have no marks.
+        // With at least two blocks without marks.
         for batch in 0..=(text.len() + 2 * BLOCK) / BATCH {
             let rest = text.get(batch * BATCH..).unwrap_or(&[]);
             let mut blocks = [_mm512_setzero_si512(); EIGHT];
@@ -296,7 +296,7 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
         }
     }
 
-    /// Marks what is behind a byte of the first set, or of the sixth, in the marks of a batch.
+    /// Marks what is after a byte of the first set, or of the sixth, in the marks of a batch.
     /// `before` are those of the two sets in the batch before.
     #[inline]
     #[target_feature(enable = "avx512f")]
@@ -315,7 +315,7 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
         *before = [*first, *sixth];
     }
 
-    /// Takes the marks of escapes that are left out away, in the `batch` that `text` starts with.
+    /// Removes the marks of escapes that are left out, in the `batch` that `text` starts with.
     #[inline]
     #[target_feature(enable = "bmi2,avx512f,avx512bw,avx512vbmi")]
     fn leave_escapes_512(
@@ -357,7 +357,7 @@ impl Escapes {
         let all = |byte: u8| _mm256_set1_epi8(byte as i8);
         let digits = |bytes: __m256i| {
             let high = _mm256_and_si256(bytes, all(0xf0));
-            // A shuffle takes the low half of a byte below 0x80 for its index.
+            // A shuffle uses the low half of a byte below 0x80 as index.
             let those = |table: &[u8; HALF], with: u8| {
                 let digits = _mm256_shuffle_epi8(load_256(table), bytes);
                 _mm256_and_si256(digits, _mm256_cmpeq_epi8(high, all(with)))
@@ -369,7 +369,7 @@ impl Escapes {
         let bits = _mm256_shuffle_epi8(load_256(&self.by_halves), low);
         let bit = _mm256_shuffle_epi8(load_256(&BITS), high);
         let is_kept = _mm256_cmpeq_epi8(_mm256_and_si256(bits, bit), _mm256_setzero_si256());
-        // In the highest bit: from 0x80 on; and whether both are digits.
+        // The highest bits: is the byte from 0x80 on; are both digits?
         let is_left =
             _mm256_or_si256(_mm256_slli_epi16::<4>(high), _mm256_andnot_si256(is_kept, all(0x80)));
         let are_digits = _mm256_slli_epi16::<3>(_mm256_and_si256(high, low));

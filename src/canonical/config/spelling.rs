@@ -157,7 +157,7 @@ impl Letters {
         spelled.ok_or_else(|| unexpected(key, "the name of a parameter", name))
     }
 
-    /// Spells the name of a parameter, or the first part of names, which has a `*` behind it. A `*`
+    /// Spells the name of a parameter, or the first part of names, which has a `*` after it. A `*`
     /// that is escaped is a part of the name.
     pub(super) fn name_or_start(&self, key: &str, name: &str) -> Result<Listed> {
         match name.trim().strip_suffix('*') {

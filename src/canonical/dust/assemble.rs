@@ -36,7 +36,7 @@ pub(super) fn assemble(
     let is_weaker = |a: u32, b: u32| strength(file, a) < strength(file, b);
     found.refused = over_limits(by_site, guards, out, &Limits::DEFAULT);
     if !found.refused.is_empty() {
-        // Before anything is copied for them.
+        // Checked before anything is copied for them.
         return found;
     }
     alias_hosts(by_site, out, &is_weaker, &mut found);
@@ -211,15 +211,15 @@ fn take(rules: &mut Vec<Compiled>, wanted: impl Fn(&Act) -> bool) -> Vec<Compile
     taken
 }
 
-/// How much speaks for a rule: by hand or not, then bound times gain, then being first.
+/// The rank of a rule: written by hand or not, then bound times gain, then being first.
 fn strength(file: &RuleFile, rule: u32) -> (bool, u64, std::cmp::Reverse<u32>) {
     let found = &file.rules[rule as usize];
     let weight = found.evidence.as_ref().map_or(0.0, |one| one.bound * one.gain_urls as f64);
     (found.status == DustStatus::Manual, weight.max(0.0).to_bits(), std::cmp::Reverse(rule))
 }
 
-/// Follows host aliases to their ends. A host that is two others, or itself in the end, is an error
-/// of the weakest rule.
+/// Follows host aliases to their ends. A host with two replacements, or a cycle, is an error of the
+/// weakest rule.
 fn alias_hosts(
     by_site: &BTreeMap<Vec<u8>, Vec<Compiled>>,
     out: &BTreeSet<u32>,

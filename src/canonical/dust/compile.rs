@@ -351,7 +351,7 @@ fn suffix(from: &str, to: &str) -> Result<Act> {
         [b'/' | b'.', ..] => {
             Ok(Act::Suffix { from: from.as_bytes().into(), to: to.as_bytes().into() })
         }
-        // A whole segment: what it stands behind is part of the text.
+        // A whole segment: what it stands after is part of the text.
         text => Ok(Act::Suffix { from: [b"/", text].concat(), to: [b"/", to.as_bytes()].concat() }),
     }
 }

@@ -58,7 +58,7 @@ pub struct DustRules {
     titles: Vec<String>,
 }
 
-/// The host that stands for another, and the rule that says so.
+/// The host that replaces another, and the rule that does so.
 type Alias = (Box<[u8]>, u32);
 
 /// What became of a rule file.
@@ -182,7 +182,7 @@ impl DustRules {
         let is_in_force = |number: usize, rule: &DustRule| {
             rule.status.is_in_force() && !out.contains(&(number as u32))
         };
-        // What is measured or said of a rule does not change a URL.
+        // Evidence and notes of a rule do not change a URL.
         let bare =
             |rule: &DustRule| DustRule { status: DustStatus::Manual, ..rule.with_evidence(None) };
         let said =
@@ -232,7 +232,7 @@ impl DustRules {
     /// Is there a rule for `host`, which is canonical but for the case of letters?
     #[inline]
     pub(super) fn may_apply(&self, host: &[u8]) -> bool {
-        // Bet: no name that the host is under looks like one that has rules.
+        // Bet: neither the host nor a domain above it looks like one that has rules.
         let has_rules = |name| self.outlines.may_have(name) && self.knows(name);
         has_rules(host) || memchr::memchr_iter(b'.', host).any(|dot| has_rules(&host[dot + 1..]))
     }
@@ -383,7 +383,7 @@ impl DustRules {
         let mut hosts = HashMap::default();
         for from in names {
             let Some((mut to, rule)) = self.hosts.get(&from).cloned() else { continue };
-            // Each step is another host; a circle means that the profile turns a rule around.
+            // Each step is a different host; a cycle means that the profile reverses a rule.
             let mut seen = BTreeSet::from([from.clone()]);
             loop {
                 to = settled(&to);
@@ -417,7 +417,7 @@ impl PathPattern {
         compile::path_pattern(text).ok().map(PathPattern)
     }
 
-    /// Is there a path that both match? May say yes where no were right.
+    /// Is there a path that both match? May wrongly return true.
     pub fn meets(&self, other: &PathPattern) -> bool {
         self.0.meets(&other.0)
     }

@@ -46,7 +46,7 @@ struct Drop {
     value: Option<Vec<u8>>,
 }
 
-/// Puts `item` behind `items`, which mostly stay alone: the first takes no room for more, of which
+/// Appends `item` to `items`, which mostly stay alone: the first takes no room for more, of which
 /// there are hundreds of thousands in large files.
 pub(super) fn push<T>(items: &mut Vec<T>, item: T) {
     if items.is_empty() {
@@ -214,7 +214,7 @@ impl SiteRules {
         }
     }
 
-    /// Drops the parameters that are not guarded and for which `drops` says so.
+    /// Drops the parameters that are not guarded and for which `drops` returns true.
     fn drop_where(&self, target: &mut Target, drops: impl Fn(&[u8], &[u8]) -> bool) -> bool {
         let path = std::mem::take(&mut target.path);
         let any =
@@ -402,8 +402,8 @@ fn take_suffixes(rules: &[Compiled], is_opaque: bool, target: &mut Target) {
     }
 }
 
-/// Drops the segments for which `drops` says so, each with the slash behind it; an empty one only
-/// between two slashes.
+/// Drops the segments for which `drops` returns true, each with the slash after it; an empty one
+/// only between two slashes.
 fn drop_segments(target: &mut Target, drops: impl Fn(&[u8]) -> bool) -> bool {
     let Target { path, spare, .. } = target;
     spare.clear();

@@ -151,7 +151,8 @@ impl Target {
         })
     }
 
-    /// Drops the pieces that are not empty and for which `drops` says so; returns whether any went.
+    /// Drops the pieces that are not empty and for which `drops` returns true; returns whether any
+    /// was dropped.
     pub(super) fn drop_pieces(&mut self, mut drops: impl FnMut(&[u8], &[u8]) -> bool) -> bool {
         let Pieces { list, written, has_changed } = &mut self.pieces;
         let query = self.query.as_deref().unwrap_or(b"");

@@ -365,7 +365,7 @@ fn crafted_urls_stay_as_they_were() {
     assert_eq!(applied(&rules, &many), many);
 }
 
-/// Both lanes of `profile`, the name of one, perhaps with what it does with slashes behind it.
+/// Both lanes of `profile`, the name of one, perhaps with what it does with slashes after it.
 fn lanes(profile: &str, dust: DustRules) -> [Canonicalizer; 2] {
     let (name, slash) = match profile.split_once(' ') {
         Some((name, slash)) => (name, Some(Slash::named(slash).unwrap())),

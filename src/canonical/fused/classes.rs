@@ -40,15 +40,15 @@ pub(super) mod set {
     pub(crate) const SLASH: usize = 0;
     /// `.`
     pub(crate) const DOT: usize = 1;
-    /// What may make a path not canonical: `%` and others, and a dot behind a slash. With the rule
-    /// against duplicate slashes, a slash behind a slash, too. The `%` of an escape that is
+    /// What may make a path not canonical: `%` and others, and a dot after a slash. With the rule
+    /// against duplicate slashes, a slash after a slash, too. The `%` of an escape that is
     /// canonical wherever it stands is left out.
     pub(crate) const PATH_LOOK: usize = 2;
     /// What may make a query not canonical, `%` included, but for that of such escapes; a `?` in
     /// it; and `#`, which ends it.
     pub(crate) const QUERY_LOOK: usize = 3;
     /// What needs a look in a host: letters in upper case, whatever is not ASCII, and a hyphen
-    /// behind a hyphen, as in an encoded label.
+    /// after a hyphen, as in an encoded label.
     pub(crate) const HOST_LOOK: usize = 4;
     /// `=`, which no host holds, and `-`, which few names of parameters hold: that is for the set
     /// before.

@@ -183,8 +183,8 @@ impl HeadRules {
 /// `below` has a bit for each of its bytes. Never says yes where it is not.
 #[inline(always)]
 fn is_in_letters(url: &MarkedUrl, start: usize, below: u64) -> bool {
-    // Bytes from 0x80 on and two hyphens side by side need one, too. 64 bytes are looked at,
-    // whatever follows the host among them.
+    // Bytes from 0x80 on and two adjacent hyphens need one, too. 64 bytes are looked at, whatever
+    // follows the host among them.
     let text = &url.text[start..];
     let is_ascii = match text.first_chunk::<{ u64::BITS as usize }>() {
         Some(near) => near.is_ascii(),
@@ -208,7 +208,7 @@ struct Look {
     has_upper: bool,
     /// Is there a byte from 0x80 on, or perhaps an encoded label?
     is_odd: bool,
-    /// Is there a dot at either end, or two side by side?
+    /// Is there a dot at either end, or two in a row?
     has_odd_dots: bool,
     /// Where the last label starts.
     last_label: usize,
@@ -256,7 +256,7 @@ impl Look {
 }
 
 /// Is it https, where does the host start, and is the scheme in lower case? `None` for other
-/// schemes; where `LOWER` is asked for, also for http and https in upper case.
+/// schemes; with `LOWER`, also for http and https in upper case.
 #[inline(always)]
 fn scheme<const LOWER: bool>(given: &[u8]) -> Option<(bool, usize, bool)> {
     const SCHEMES: [u64; 2] =
@@ -264,7 +264,7 @@ fn scheme<const LOWER: bool>(given: &[u8]) -> Option<(bool, usize, bool)> {
     // The case of their letters.
     const CASE: [u64; 2] = [0x2020_2020 << 8, 0x20_2020_2020];
     let start = u64::from_le_bytes(*given.first_chunk()?);
-    // No branch between the two: which of them it is cannot be foretold.
+    // No branch between the two: which of them it is cannot be predicted.
     let fifth = (start >> 32) as u8;
     let is_https = if LOWER { fifth == b's' } else { fifth | 0x20 == b's' };
     let number = usize::from(is_https);

@@ -86,7 +86,7 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// Forgets the marks of the text whose URLs were asked for.
+    /// Discards the marks of the current text.
     pub(super) fn clear_marks(&mut self) {
         self.ahead.clear();
     }
@@ -209,7 +209,7 @@ impl Fused {
         if given.len() > URL_BYTES_MAX {
             return Answer::Refused;
         }
-        // A hexadecimal digit behind the URL would count as a part of it.
+        // A hexadecimal digit after the URL would count as a part of it.
         if text.get(start + given.len()).is_some_and(|behind| *behind >= b'0')
             && ends_amid_escape(given)
         {
@@ -348,7 +348,7 @@ impl Fused {
             });
         }
         let start = Start { head, path, path_end };
-        // Bet: a query is short, has few parameters, and none is to be spelled anew.
+        // Bet: a query is short, has few parameters, and none has to be respelled.
         if path_end < given.len()
             && let Some(answer) = self.with_short_query(url, &start, out)
         {
@@ -394,8 +394,7 @@ impl Fused {
         let keeps_fragment = !fragment.is_empty() && self.fragment.keeps(&fragment[1..])?;
         let end = if keeps_fragment { given.len() } else { query.end };
         // Bet: many URLs that are not canonical are so but for their fragment, or for parameters
-        // that go.
-        // Lost: what is not canonical is written, part by part.
+        // that are removed. Any other URL is written part by part.
         if start.is_canonical() {
             if query.is_canonical {
                 return Some(Answer::Same(end));

@@ -1,6 +1,6 @@
 //! HOT: once per query that is not in order. A few numbers sorted without a branch.
 //!
-//! Which of two is the lower one cannot be foretold, so each branch of another sort would be a bet
+//! Which of two is the lower one cannot be predicted, so each branch of another sort would be a bet
 //! that is lost every other time.
 
 /// Most numbers that [`sort`] takes.
@@ -22,7 +22,7 @@ pub(super) fn number_of(place: u64) -> usize {
 }
 
 /// Do two places not say which of two pieces is first? Both names are longer than seven bytes, and
-/// differ behind them, if at all.
+/// differ after them, if at all.
 #[inline(always)]
 pub(super) fn is_unclear(pair: &[u64]) -> bool {
     (pair[0] ^ pair[1]) <= NUMBER && pair[0] & 0xff > NUMBER

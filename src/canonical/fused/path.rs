@@ -314,7 +314,7 @@ impl PathRules {
                         1
                     }
                     Class::Plain => {
-                        // A dot behind a slash is marked, or the row is over.
+                        // A dot after a slash is marked, or the row is over.
                         out.push(given[at]);
                         at += 1;
                         break;
@@ -449,7 +449,7 @@ fn is_dot_segment(text: &[u8]) -> bool {
     dots < 3 && matches!(text.get(dots), None | Some(b'/' | b'?' | b'#'))
 }
 
-/// Writes the byte at `at`, which is to be escaped; where it is one from 0x80 on, what follows it
+/// Writes the byte at `at`, which has to be escaped; where it is one from 0x80 on, what follows it
 /// up to `end` or to another byte marked in `look` as well. Returns how many bytes they were.
 #[inline]
 pub(super) fn push_escapes(

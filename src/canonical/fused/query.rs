@@ -34,7 +34,7 @@ pub(super) struct QueryRules {
 /// A piece of a query that stays, as positions in the URL or among the spelled pieces.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
-    /// The first eight bytes of the name, zeros behind it: in the order of names as far as they go.
+    /// The first eight bytes of the name, zeros after it: in the order of names as far as they go.
     key: u64,
     start: u32,
     name_end: u32,
@@ -73,7 +73,7 @@ impl Piece {
     }
 }
 
-/// How far a value has been looked through for a `;`, behind which some servers read another name.
+/// How far a value has been looked through for a `;`, after which some servers read another name.
 struct ReadValue {
     /// Where its `=` is.
     start: usize,
@@ -86,7 +86,7 @@ impl ReadValue {
         ReadValue { start, read: start, has_semicolon: false }
     }
 
-    /// Is `at` behind the `=` of the value, and no `;` between them? Asked in ascending order, it
+    /// Is `at` after the `=` of the value, and no `;` between them? Asked in ascending order, it
     /// looks at each byte once.
     fn takes_equals(&mut self, given: &[u8], at: usize) -> bool {
         if at <= self.start {

@@ -2,9 +2,9 @@
 //! and in which order.
 //!
 //! Most queries that are not canonical are such. How many parameters there are, which of them go
-//! and how they are to be ordered cannot be foretold, so there is a branch where the parameters
-//! end, and next to none on the rest. There are so few of them that the compiler writes the loop
-//! over them out, one behind the other, and all numbers of parameters share that.
+//! and their order cannot be predicted, so there is a branch where the parameters end, and next to
+//! none on the rest. There are so few of them that the compiler writes the loop over them out, one
+//! after the other, and all numbers of parameters share that.
 
 use super::classes::set;
 use super::order::{is_unclear, number_of, numbered, sort};
@@ -19,7 +19,7 @@ const LENGTH_MAX: usize = u64::BITS as usize - 1;
 /// Most pieces of a short query.
 const PIECES_MAX: usize = 4;
 
-/// The place of a piece that goes, or of none: behind all others, no name's, and clear beside
+/// The place of a piece that goes, or of none: after all others, no name's, and clear beside
 /// another such one (see [`is_unclear`]).
 const GONE: u64 = !0xff;
 
@@ -47,7 +47,7 @@ struct Order {
     starts: [u8; PIECES_MAX],
     /// Where it ends there.
     ends: [u8; PIECES_MAX],
-    /// How many stay; those behind them count for nothing.
+    /// How many stay; those after them count for nothing.
     kept: usize,
     is_canonical: bool,
 }
@@ -82,7 +82,7 @@ impl<'a> Short<'a> {
         (looks | empty | bare == 0).then_some(Short { window, length, ends, name_ends })
     }
 
-    /// The first bytes of the name of `length` behind what is at `start` in the window.
+    /// The first bytes of the name of `length` after what is at `start` in the window.
     #[inline(always)]
     fn key(&self, start: usize, length: usize) -> u64 {
         let bytes = self.window[start + 1..].first_chunk();
@@ -172,7 +172,7 @@ impl QueryRules {
         let Short { window, mut ends, mut name_ends, .. } = *short;
         let suspects = self.unwanted.suspects(host);
         let mut places = [GONE; PIECES_MAX];
-        // Where in the window they are; a query starts there behind its mark.
+        // Where in the window they are; a query starts there after its mark.
         let (mut starts, mut stops) = ([0u8; PIECES_MAX], [0u8; PIECES_MAX]);
         let mut name_stops = [0u8; PIECES_MAX];
         let (mut looked_up, mut is_sorted, mut unclear) = (0u32, true, false);

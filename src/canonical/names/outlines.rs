@@ -5,8 +5,8 @@ use std::ops::Range;
 use crate::bytes::bits::{BitSet, few_bits, folded};
 use crate::bytes::first_word;
 
-/// What some names look like from afar. Nearly all others are ruled out by that, before anything is
-/// hashed or compared.
+/// Rough signatures of some names. They rule out nearly all other names, before anything is hashed
+/// or compared.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outlines {
     /// Every [`outline`] that a name has.

@@ -60,7 +60,7 @@ impl KeptHere<'_> {
     }
 
     /// Does `name=value` go? Where no scope holds, everything stays; and so does what
-    /// [`has_semicolon`], behind which an expected parameter may stand.
+    /// [`has_semicolon`], after which an expected parameter may stand.
     pub(crate) fn drops(&self, name: &[u8], value: &[u8]) -> bool {
         !self.0.is_empty() && !has_semicolon(name) && !has_semicolon(value) && !self.keeps(name)
     }

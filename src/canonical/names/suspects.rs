@@ -11,7 +11,7 @@
 //! which many URLs have, are sorted out here.
 //!
 //! Price: two loads and a product for a name; for a host a load, a product and a comparison with
-//! each host of six bytes or less that is asked for. Guard: `benches/canonical.rs`, group `fused`.
+//! each host of six bytes or less that is looked up. Guard: `benches/canonical.rs`, group `fused`.
 //! Twin: [`Table::matches`](super::table::Table::matches); the test below compares the two.
 
 use super::outlines::{OUTLINES, STARTS, outline, start};
@@ -21,7 +21,7 @@ use crate::bytes::bits::{BitSet, few_bits, folded};
 /// Which parameters may go.
 #[derive(Clone, Debug)]
 pub(crate) struct Suspects {
-    /// For each [`outline`] of a name, how many bytes stand behind the name at least, its `=` among
+    /// For each [`outline`] of a name, how many bytes stand after the name at least, its `=` among
     /// them, where such a parameter may go.
     least: Box<[u8; OUTLINES]>,
     /// For each [`start`] of a name: does a prefix start so?
@@ -31,7 +31,7 @@ pub(crate) struct Suspects {
 /// More than there are ever said to be: no such parameter goes.
 const NEVER: u8 = u8::MAX;
 
-/// The most bytes that are counted; more count as so many.
+/// The most bytes that are counted; more count as this.
 const BEHIND_MAX: u8 = NEVER - 1;
 
 impl Suspects {
@@ -58,15 +58,15 @@ impl Suspects {
         suspects
     }
 
-    /// How many bytes stand behind a name, as [`Suspects::have`] takes it.
+    /// How many bytes stand after a name, as [`Suspects::have`] takes it.
     #[inline(always)]
     pub(crate) fn behind(bytes: usize) -> u8 {
         bytes.min(usize::from(BEHIND_MAX)) as u8
     }
 
-    /// May a parameter go, behind whose name stand so many bytes (see [`Suspects::behind`])? Never
-    /// says no where it does. `word` is the [`first_word`](crate::bytes::first_word) of the name,
-    /// `last` its last byte.
+    /// May a parameter be dropped, after whose name there are this many bytes (see
+    /// [`Suspects::behind`])? Never says no where it does. `word` is the
+    /// [`first_word`](crate::bytes::first_word) of the name, `last` its last byte.
     #[inline(always)]
     pub(crate) fn have(&self, word: u64, last: u8, length: usize, behind: u8) -> bool {
         (behind >= self.least[outline(word, last, length)]) | self.starts[start(word)]

@@ -29,7 +29,7 @@ const ALNUM: u8 = 1 << 2;
 const TOKEN: u8 = 1 << 3;
 const LETTER: u8 = 1 << 4;
 
-/// The bits of each byte.
+/// The bits of each byte value.
 const KINDS: [u8; 256] = {
     let mut kinds = [0; 256];
     let mut byte = 0u8;
@@ -80,7 +80,7 @@ impl Shape {
     }
 }
 
-/// Conditions on a parameter: a generic name counts only where one of them says so.
+/// Conditions on a parameter: a generic name counts only if one of them holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Condition {
     /// The hosts, with their subdomains, on which the parameter counts; none stand for all hosts.
@@ -122,7 +122,7 @@ impl Condition {
     }
 
     /// Are the bytes of the value what they must be? One look at all of them: where it could end
-    /// early cannot be foretold.
+    /// early cannot be predicted.
     #[inline(never)]
     fn fits(&self, value: &[u8]) -> bool {
         let (mut all, mut any) = (u8::MAX, 0);

@@ -9,7 +9,7 @@
 //! # Example
 //!
 //! `http://example.com/a/index.html` becomes `http://example.com/a/`; in the profile `aggressive`,
-//! which removes slashes at the end, `http://example.com/a`. What has a slash behind it
+//! which removes slashes at the end, `http://example.com/a`. What has a slash after it
 //! (`/a/index.html/`) goes only where that slash goes, too.
 //!
 //! # Options

@@ -1,6 +1,6 @@
 //! # What it does
 //!
-//! Writes one slash for several in the path. Not in the query, and not directly behind a segment
+//! Writes one slash for several in the path. Not in the query, and not directly after a segment
 //! that is a `scheme:`, where a URL is quoted whole: `/web/http://example.com//a` becomes
 //! `/web/http://example.com/a`.
 //!

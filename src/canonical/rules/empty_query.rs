@@ -1,6 +1,6 @@
 //! # What it does
 //!
-//! Drops a `?` with nothing behind it.
+//! Drops a `?` with nothing after it.
 //!
 //! # When it is safe
 //!

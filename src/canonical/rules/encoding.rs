@@ -13,7 +13,7 @@
 //! # When it is safe
 //!
 //! Never touched: `%2F` in a path is not `/`, `%26` is not `&`, `%2B` is not `+`, `%3B` is not `;`,
-//! `%23` is not `#`, `%3D` in a name is not `=`, nor is it behind a `;` of a value. Nothing is
+//! `%23` is not `#`, `%3D` in a name is not `=`, nor is it after a `;` of a value. Nothing is
 //! decoded twice.
 //!
 //! # Example

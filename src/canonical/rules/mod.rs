@@ -230,12 +230,12 @@ impl RuleSet {
         self.0 >> rule as u32 & 1 == 1
     }
 
-    /// Puts `rule` in.
+    /// Inserts `rule`.
     pub fn insert(&mut self, rule: RuleId) {
         self.0 |= 1 << rule as u32;
     }
 
-    /// Takes `rule` out.
+    /// Removes `rule`.
     pub fn remove(&mut self, rule: RuleId) {
         self.0 &= !(1 << rule as u32);
     }
@@ -277,7 +277,7 @@ impl FromIterator<RuleId> for RuleSet {
     }
 }
 
-/// Puts `new` in the place of `old`, and says whether that changed anything.
+/// Replaces `old` by `new`, and returns whether that changed anything.
 fn replace<T: PartialEq>(old: &mut T, new: T) -> bool {
     let changed = *old != new;
     *old = new;
@@ -300,8 +300,8 @@ pub(super) fn split_piece(piece: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// Keeps the pieces of `query` for which `keep` says so. A query that loses everything goes, with
-/// its `?`. Returns whether anything went.
+/// Keeps the pieces of `query` for which `keep` returns true. A query that loses everything is
+/// dropped with its `?`. Returns whether anything was dropped.
 fn retain_pieces(query: &mut Option<Vec<u8>>, keep: impl Fn(&[u8], &[u8]) -> bool) -> bool {
     let Some(old) = query else { return false };
     let stays =

@@ -11,7 +11,7 @@
 //!
 //! Usually, for the tracking list: every entry has its source, and generic names count only on the
 //! hosts, or with the values, for which they are known. A parameter stays where its value has a
-//! `;`, or its name behind the known beginning: some servers read `?utm_source=x;id=9` as two. So
+//! `;`, or its name after the known beginning: some servers read `?utm_source=x;id=9` as two. So
 //! does one with a `;` that is not expected. An allow-list changes semantics where it is wrong.
 //!
 //! # Example

@@ -39,7 +39,7 @@ pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
 /// The length of `path` without the slashes that it ends with; a first one stays.
 #[inline(always)]
 pub(crate) fn length_without_slashes(path: &[u8]) -> usize {
-    // Whether there is one cannot be foretold, so there is no branch on it; hardly
+    // Whether there is one cannot be predicted, so there is no branch on it; hardly
     // ever are there two.
     let mut length = path.len();
     length -= usize::from((length > 1) & (path.last() == Some(&b'/')));

@@ -23,7 +23,7 @@ pub(crate) fn with_command(mut given: Vec<OsString>) -> (Vec<OsString>, bool) {
     (given, true)
 }
 
-/// The command that stands behind flags, if one does.
+/// The command that stands after flags, if one does.
 pub(crate) fn late_command(given: &[OsString]) -> Option<&str> {
     // The first two are the program and the `dedup` put in.
     let mut words = given.iter().skip(2).filter_map(|word| word.to_str());

@@ -46,17 +46,17 @@ pub(super) enum Command {
     Dedup(DedupArgs),
     /// Write the canonical form of every line, line for line
     Canon(CanonArgs),
-    /// Say how a URL gets its canonical form, or whether two URLs are equal
+    /// Explain how a URL is canonicalized, or why two URLs are equal
     Explain(ExplainArgs),
-    /// Say how much is duplicate, on which hosts, by which rules
+    /// Report how many lines are duplicates, by rule and by host
     Report(ReportArgs),
-    /// Mine the rules of sites from crawl logs and indexes, with what speaks for each
+    /// Learn the rules of sites from crawl logs and indexes, with their evidence
     Learn(LearnArgs),
     /// List and explain the rules; check, test or export a rule file
     Rules(RulesArgs),
     /// List the formats that are read
     Formats,
-    /// Make test data with known truth
+    /// Generate test data with known truth
     Generate(GenerateArgs),
     /// Print completions for a shell
     Completions {
@@ -80,14 +80,13 @@ pub(super) struct InputArgs {
     /// Read all files below a folder
     #[arg(short, long, help_heading = "Input")]
     pub(super) recursive: bool,
-    /// Read more file names from this file, one on each line, or with NUL behind each
+    /// Also read the files named in this file, one per line or NUL-terminated
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub(super) files_from: Option<PathBuf>,
     /// Lines end with NUL instead of a newline, in and out
     #[arg(short = '0', long, help_heading = "Input")]
     pub(super) null: bool,
-    /// Longest line that is a record, in bytes (suffixes K, M, G); longer lines are counted as
-    /// rejects
+    /// Maximum line length in bytes (suffixes K, M, G); longer lines are rejected
     #[arg(long, value_name = "BYTES", default_value = "1M", value_parser = quantity::bytes,
           help_heading = "Input")]
     pub(super) line_limit: u64,
@@ -135,7 +134,7 @@ pub(super) struct FormatArgs {
     /// No URLs that match
     #[arg(long, value_name = "GLOB", help_heading = "Filter")]
     pub(super) exclude: Vec<String>,
-    /// Write every rejected line here, with its kind in front
+    /// Write rejected lines to this file, each preceded by the reason
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub(super) rejects: Option<PathBuf>,
 }
@@ -170,7 +169,7 @@ pub(super) struct ProfileArgs {
     /// Replace addresses by host names: a file of address and name, as /etc/hosts
     #[arg(long, value_name = "FILE", help_heading = "Rules")]
     pub(super) hosts: Option<PathBuf>,
-    /// Apply the rules of single sites in this file; several files are as one
+    /// Apply the rules of single sites in this file; several files are combined
     #[arg(long, value_name = "FILE", help_heading = "Rules")]
     pub(super) rules: Vec<PathBuf>,
     /// Remove the host label www, or add it
@@ -207,19 +206,19 @@ pub(super) struct RunArgs {
     pub(super) output: Option<PathBuf>,
     #[command(flatten)]
     pub(super) sync: SyncArgs,
-    /// Most memory to take: bytes (suffixes K, M, G, T), or a share of the machine's, as in 25%;
-    /// half of what is free if not given
+    /// Memory limit: bytes (suffixes K, M, G, T), or a share of the machine's memory, as in 25%;
+    /// by default half of what is free
     #[arg(short = 'S', long, value_name = "BYTES|N%", value_parser = super::memory::amount,
           help_heading = "Running")]
     pub(super) memory: Option<super::memory::Amount>,
-    /// Folder for temporary files, which take what the memory cannot hold
+    /// Folder for temporary files, which hold what does not fit in memory
     #[arg(short = 'T', long, value_name = "FOLDER", help_heading = "Running")]
     pub(super) temp_dir: Option<PathBuf>,
     /// Write the counts as JSON to a file, or to standard error
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-",
           require_equals = true, help_heading = "Running")]
     pub(super) stats: Option<PathBuf>,
-    /// Say more: the files, their compression, the profile
+    /// Say more: the files, their formats and compression, the profile
     #[arg(short, long, help_heading = "Running")]
     pub(super) verbose: bool,
     /// Say nothing but errors
@@ -230,8 +229,8 @@ pub(super) struct RunArgs {
 /// When results are made durable.
 #[derive(ClapArgs, Debug)]
 pub(super) struct SyncArgs {
-    /// Do not wait until the disk has what was written: faster where it is slow, but after a crash
-    /// of the machine a file may be empty
+    /// Do not wait until the results are on the disk: faster on a slow disk, but after a crash of
+    /// the machine a file may be empty
     #[arg(long, help_heading = "Running")]
     pub(super) no_sync: bool,
 }
@@ -240,7 +239,7 @@ pub(super) struct SyncArgs {
 pub(super) struct DedupArgs {
     #[command(flatten)]
     pub(super) input: InputArgs,
-    /// Put the number of lines of its cluster in front of each line
+    /// Prefix each line with the size of its cluster
     #[arg(short, long, conflicts_with = "clusters")]
     pub(super) count: bool,
     /// Only clusters of more than one line
@@ -271,7 +270,7 @@ pub(super) struct DedupArgs {
     /// with --to tsv or csv
     #[arg(long)]
     pub(super) excel: bool,
-    /// Drop what earlier runs with this file had; the file is made, or grows, when the run is done
+    /// Drop pages that earlier runs with this file had; it is created or updated at the end
     #[arg(long, value_name = "FILE",
           conflicts_with_all = ["count", "repeated", "unique", "clusters", "dropped", "check",
                                "no_sync"])]
@@ -448,7 +447,7 @@ pub(super) enum RulesCommand {
     },
     /// Check a rule file: mistakes, loops, rules that do nothing; exit with 1 if there are any
     Lint {
-        /// The rule file; - is standard input; several are as one
+        /// The rule file; - is standard input; several are combined
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
     },
@@ -456,7 +455,7 @@ pub(super) enum RulesCommand {
     Test(Box<RulesTestArgs>),
     /// Write the rules of a rule file in the format of another program
     Export {
-        /// The rule file; - is standard input; several are as one
+        /// The rule file; - is standard input; several are combined
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
         /// robots: Clean-param lines; nutch: urlnormalizer-regex; clearurls: its
@@ -471,8 +470,8 @@ pub(super) enum RulesCommand {
 
 #[derive(ClapArgs, Debug)]
 pub(super) struct RulesListArgs {
-    /// A rule file (- is standard input), several as one; without any, the built-in rules are
-    /// listed
+    /// A rule file (- is standard input); several are combined; without any, the built-in rules
+    /// are listed
     #[arg(value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
     #[command(flatten)]
@@ -481,7 +480,7 @@ pub(super) struct RulesListArgs {
 
 #[derive(ClapArgs, Debug)]
 pub(super) struct RulesTestArgs {
-    /// The rule file; - is standard input; several are as one
+    /// The rule file; - is standard input; several are combined
     #[arg(required = true, value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
     #[command(flatten)]

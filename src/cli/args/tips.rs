@@ -42,7 +42,7 @@ fn written((_, name, value): Meant) -> String {
     value.map_or(format!("--{name}"), |value| format!("--{name} {value}"))
 }
 
-/// The same behind the command that takes it, if only one does: who gives a command that has the
+/// The same after the command that takes it, if only one does: who gives a command that has the
 /// flag a value that is none of its own means that other command.
 fn of_the_only_command(meant: Meant) -> Option<String> {
     let all = Args::command();
@@ -51,7 +51,7 @@ fn of_the_only_command(meant: Meant) -> Option<String> {
     Some(format!("{} {}", only.get_name(), written(meant)))
 }
 
-/// The command that the `given` words begin with, behind the name of the program.
+/// The command that the `given` words begin with, after the name of the program.
 fn command_of(given: &[OsString]) -> Command {
     let words = given.iter().skip(1).map_while(|word| word.to_str());
     let mut command = Args::command();

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &DedupArgs, claims: &mut Claims) -> Result<Status> {
              form (those of canon --to its SURT, too): leave out --print or --to",
         ));
     }
-    // Before anything is read: to open a pipe is to wait for who writes to it.
+    // Checked first: opening a pipe blocks until somebody writes to it.
     let checked = args.seen.as_deref().map_or(Ok(()), |seen| {
         Claims::check_private(seen).and_then(|()| check_outside(seen, &args.input))
     });
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &DedupArgs, claims: &mut Claims) -> Result<Status> {
 }
 
 /// Says where the header of the first file, which is written before all lines, is not that of
-/// lines behind it, or of another one.
+/// lines after it, or of another one.
 fn doubt_headers(outcome: &Outcome) {
     let columns = |file: &InputFile| {
         let format = file.layout.format.as_ref();

@@ -118,7 +118,7 @@ impl ProfileArgs {
 
 /// `HOST/PATH:REST` in parts; host and path are empty where they are not given. A colon in a value
 /// is none; of those of a path the last one ends it, and those of an address in brackets do not
-/// count. A path may have `=`, too: the value is behind the first one that follows a colon.
+/// count. A path may have `=`, too: the value is after the first one that follows a colon.
 fn scoped<'a>(flag: &str, text: &'a str, has_value: bool) -> Result<(String, String, &'a str)> {
     let value_from = |start: usize| match text[start..].find('=') {
         Some(at) if has_value => start + at,

@@ -25,7 +25,7 @@ pub(super) enum Stats {
 }
 
 impl RunArgs {
-    /// Checks that no file was given behind a blank, as in `--stats FILE`, where it is one of the
+    /// Checks that no file was given after a blank, as in `--stats FILE`, where it is one of the
     /// `files` to be read.
     ///
     /// Failure: a configuration error, if one of them cannot be meant to be read: there is none of

@@ -1,4 +1,4 @@
-//! Whole clusters: how many lines each has, and which line stands for it.
+//! Whole clusters: how many lines each has, and which line represents it.
 
 pub(super) mod uncounted;
 
@@ -10,7 +10,7 @@ use super::partitions::Partitions;
 use super::scatter::{Flags, PARTITIONS, Scattered};
 use crate::fingerprint::Fingerprint;
 
-/// Which line of a cluster stands for it.
+/// Which line of a cluster represents it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
     /// The first in input order.
@@ -22,8 +22,8 @@ pub enum Keep {
 }
 
 impl Keep {
-    /// Which line of a cluster stands for it: the one with the least rank, and of those the first.
-    /// Its twin, for lines that come in order, is `Group::add`.
+    /// The rank of a line: the one with the least rank represents its cluster, of several the
+    /// first. Twin: `Group::add`, for lines that come in order.
     pub(super) fn rank(self, line: Line) -> u64 {
         match self {
             Keep::First => 0,
@@ -33,10 +33,10 @@ impl Keep {
     }
 }
 
-/// One cluster. Clusters sort by representative, which no two share.
+/// One cluster. Clusters sort by representative; these are distinct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cluster {
-    /// The number of the line that stands for it, from 0 over all inputs.
+    /// The number of the line that represents it, from 0 over all inputs.
     pub representative: u64,
     /// How many lines.
     pub lines: u64,
@@ -67,7 +67,7 @@ impl Keyed for Cluster {
 #[derive(Debug)]
 struct Group {
     cluster: Cluster,
-    /// Length of the line that stands for it, where the shortest one does.
+    /// Length of the line that represents it, if that is the shortest one.
     line_bytes: u32,
 }
 
@@ -78,8 +78,8 @@ impl Group {
         Group { cluster, line_bytes: line.bytes }
     }
 
-    /// Counts one more line, which comes after all others: what [`Keep::rank`] says of lines in any
-    /// order.
+    /// Counts one more line, which comes after all others. For lines in any order, see
+    /// [`Keep::rank`].
     fn add(&mut self, keep: Keep, line: Line) {
         self.cluster.lines += 1;
         let replaces = match keep {
@@ -99,8 +99,8 @@ impl Group {
 pub struct Occurrence {
     /// The fingerprints.
     pub scattered: Scattered,
-    /// The [length](line_length) of each record's line, where the shortest represents a cluster; or
-    /// nothing.
+    /// The [length](line_length) of each record's line, if the shortest represents a cluster; else
+    /// empty.
     pub line_bytes: Vec<u32>,
     /// The number of each record's line in the chunk.
     pub lines: Vec<u32>,
@@ -124,12 +124,12 @@ impl Occurrence {
 pub(super) struct Line {
     /// From 0 over all inputs.
     pub(super) number: u64,
-    /// Its [length](line_length), or 0 where nobody asks for it.
+    /// Its [length](line_length), or 0 if it is not needed.
     pub(super) bytes: u32,
 }
 
-/// The length of a line of so many bytes, as lines are compared by it. Lines that are longer than
-/// `u32` can say, of which there are none in a job, are as long as each other.
+/// The length of a line of this many bytes, by which lines are compared. It saturates at the
+/// maximum of `u32`, which no line of a job has.
 pub fn line_length(bytes: u64) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
@@ -142,7 +142,7 @@ pub struct Census {
 }
 
 impl Census {
-    /// Makes an empty census whose clusters are represented as `keep` says.
+    /// Makes an empty census, whose clusters are represented by the line that `keep` selects.
     pub fn new(keep: Keep) -> Self {
         Census { keep, partitions: Partitions::default() }
     }
@@ -157,7 +157,7 @@ impl Census {
     }
 
     /// Counts those records of `partition` over the chunks of a batch whose clusters are known, and
-    /// gives the others to `unknown`: no new clusters are taken in. Batches and chunks come in
+    /// calls `unknown` with the others: no new clusters are added. Batches and chunks come in
     /// order.
     pub(super) fn count_known<'a>(
         &self,
@@ -182,10 +182,10 @@ impl Census {
             let clusters = groups.iter().map(|(_, group)| group.cluster);
             clusters.filter(|cluster| wanted(cluster.lines))
         };
-        // Grown step by step it would take twice as much, or more.
+        // A vector that grows step by step would take twice as much, or more.
         let mut clusters = Vec::with_capacity(selected().count());
         clusters.extend(selected());
-        // Where the first line represents a cluster they are in order.
+        // If the first line represents a cluster, they are already in order.
         clusters.sort_unstable();
         (clusters, groups.len() as u64)
     }
@@ -205,12 +205,13 @@ impl Census {
         (0..PARTITIONS).map(|partition| self.partition(partition).memory_bytes(false)).sum()
     }
 
-    /// Bytes of memory that they may take after another batch, which is small beside them.
+    /// Bytes of memory that the clusters may take after another batch, which is small in
+    /// comparison.
     pub fn memory_bytes_ahead(&self) -> u64 {
         (0..PARTITIONS).map(|partition| self.partition(partition).memory_bytes(true)).sum()
     }
 
-    /// To be asked, from any thread, now that it has been taken.
+    /// Makes the census read-only, for look-ups from any thread.
     pub fn settled(&mut self) -> Settled<'_> {
         Settled(self.partitions.all_mut().map(|groups| &*groups).collect())
     }
@@ -235,14 +236,14 @@ impl Census {
 pub struct Settled<'a>(Box<[&'a FingerprintMap<Group>]>);
 
 impl Settled<'_> {
-    /// How many lines the clusters of `partition` have, of those whose number of lines is `wanted`.
+    /// How many lines there are in those clusters of `partition` whose number of lines is `wanted`.
     pub fn lines(&self, partition: usize, wanted: impl Fn(u64) -> bool) -> u64 {
         let lines = self.0[partition].iter().map(|(_, group)| group.cluster.lines);
         lines.filter(|lines| wanted(*lines)).sum()
     }
 
-    /// Sets the flags of those records of `partition` whose clusters are `wanted`. `false` if one
-    /// of a record is not in the census.
+    /// Sets the flags of those records of `partition` whose clusters are `wanted`. `false` if the
+    /// cluster of a record is not in the census.
     pub fn mark<'a>(
         &self,
         partition: usize,

@@ -1,4 +1,4 @@
-//! Lines whose clusters have no room in a census.
+//! Lines whose clusters do not fit in a census.
 
 use std::io;
 
@@ -12,21 +12,21 @@ use crate::fingerprint::Fingerprint;
 
 /// Lines that wait for the end of the input, because the census that would count them is full.
 ///
-/// The census goes on to count the clusters it has. Lines of others are spilled by partition, and
-/// brought down to clusters at the end, partition by partition.
+/// The census still counts lines of the clusters that it has. Lines of others are spilled by
+/// partition, and reduced to clusters at the end, partition by partition.
 #[derive(Debug)]
 pub struct Uncounted {
     spill: Spill<RankedLines>,
 }
 
-/// Some lines of a cluster. Those of one cluster sort by what stands for them.
+/// Some lines of a cluster. Groups of one cluster sort by the line that represents them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RankedLines {
     pub(crate) fingerprint: Halves,
-    /// Rank and number of the line that stands for them: the least of all represents the cluster.
+    /// Rank and number of the line that represents them; the least of all represents the cluster.
     pub(crate) rank: u64,
     pub(crate) line: u64,
-    /// How many they are.
+    /// How many lines there are.
     pub(crate) lines: u64,
 }
 
@@ -56,13 +56,13 @@ impl Uncounted {
     /// Bytes of memory that a cluster takes in [`Uncounted::resolve`].
     pub const CLUSTER_BYTES: usize = size_of::<RankedLines>();
 
-    /// No lines yet. They will go to `files`, by way of buffers of `buffer_bytes`.
+    /// Begins without lines. They go to `files`, through buffers of `buffer_bytes`.
     pub fn new(files: SpillFiles, buffer_bytes: usize) -> Self {
         Uncounted { spill: Spill::new(files, buffer_bytes) }
     }
 
-    /// Counts the records of `partition` in `census` where it has their cluster, and spills the
-    /// others. Batches and chunks in order.
+    /// Counts the records of `partition` whose cluster `census` has, and spills the others. Batches
+    /// and chunks come in order.
     pub fn count<'a>(
         &self,
         census: &Census,
@@ -81,21 +81,22 @@ impl Uncounted {
         self.spill.append(partition, found.into_iter())
     }
 
-    /// Spills the line with this number, the first of those that are equal to it standing for all.
-    /// Lines in order.
+    /// Spills the line with this number. Of lines with one fingerprint, the first represents all.
+    /// Lines come in order.
     pub fn add(&self, fingerprint: Fingerprint, line: u64) -> io::Result<()> {
         let rank = Keep::First.rank(Line { number: line, bytes: 0 });
         let one = RankedLines { fingerprint: Halves::of(fingerprint), rank, line, lines: 1 };
         self.spill.append(partition_of(fingerprint), std::iter::once(one))
     }
 
-    /// No more will come: writes what is still in the buffers.
+    /// To be called after the last line: writes what is still in the buffers.
     pub fn finish(&self) -> io::Result<()> {
         self.spill.finish()
     }
 
     /// Adds those of the spilled clusters of `partition` whose number of lines is `wanted` to
-    /// `selected`. Says how many clusters were spilled. Holds at most `capacity` of them in memory.
+    /// `selected`. Returns how many clusters were spilled. Holds at most `capacity` of them in
+    /// memory.
     pub fn resolve(
         &self,
         partition: usize,

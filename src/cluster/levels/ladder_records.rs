@@ -1,4 +1,4 @@
-//! The records of the file in which records wait whose forms have no room: steps.
+//! The entries of the files in which records wait whose forms do not fit in memory: steps.
 //!
 //! ```text
 //! file    = page* other* ladder*      of one partition
@@ -20,22 +20,23 @@ use crate::cluster::census::Cluster;
 use crate::cluster::on_disk::records::{Halves, Record};
 use crate::fingerprint::Fingerprint;
 
-/// What is spilled, one behind the other: first what was known of pages and other forms, then the
-/// ladders of records.
+/// What is spilled, in this order: what was known of pages and other forms, then the ladders of
+/// records.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Step {
-    /// A page with so many lines, whose form at the last level is `last`; its end follows.
+    /// A page with this many lines, whose form at the last level is `last`. Its end follows.
     Page { last: Fingerprint, lines: u64 },
-    /// What else is known of it.
+    /// The rest of what is known of the page.
     PageEnd { representative: u64, first: u64, levels: u32 },
     /// The levels at which a form was seen that is not the last one of its page.
     Other { form: Fingerprint, levels: u32 },
-    /// A form of a record, and from which level on; others follow.
+    /// A form of a record, and the level from which on it has it. More rungs or the last one
+    /// follow.
     Rung { form: Fingerprint, from: u8 },
-    /// The form of a record at the last level, the number of its line, and from which level on it
-    /// has this form, if that is none of its rungs.
+    /// The form of a record at the last level, the number of its line, and the level from which on
+    /// it has this form, unless a rung has that.
     Last { form: Fingerprint, from: Option<u8>, line: u64 },
-    /// Was not written like this.
+    /// Invalid: was not written by this code.
     Unknown,
 }
 
@@ -48,7 +49,7 @@ impl Step {
 
     /// The forms of a record.
     pub(super) fn of_ladder(Ladder { line, last, rungs }: Ladder) -> impl Iterator<Item = Step> {
-        // As a rule the last rung is the form at the last level.
+        // Usually the last rung is the form at the last level.
         let (rungs, from) = match rungs {
             [] => (rungs, Some(0)),
             [before @ .., (from, form)] if *form == last => (before, Some(*from)),
@@ -96,7 +97,7 @@ impl Record for Step {
     }
 }
 
-/// Kinds of steps; below are levels.
+/// Kinds of steps; smaller numbers are levels.
 const NO_LEVEL: u8 = LEVELS_MAX;
 const RUNG: u8 = 2 * LEVELS_MAX;
 const PAGE: u8 = RUNG + LEVELS_MAX;

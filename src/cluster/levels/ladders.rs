@@ -1,5 +1,5 @@
-//! The way of every record's form from its spelling to the canonical form: a ladder, whose rungs
-//! are the levels of a profile (see `canonical/reference.rs`).
+//! The forms of every record from its spelling to its canonical form: a ladder, whose rungs are the
+//! levels of a profile that change the form (see `canonical/reference.rs`).
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -13,30 +13,31 @@ pub(super) const LEVELS_MAX: u8 = u32::BITS as u8;
 /// A record that merges with no earlier one.
 pub const UNMERGED: u8 = ASTRAY - 1;
 
-/// The bit of a record whose first form is another than that of its cluster's first record.
+/// The bit of a record whose first form differs from that of its cluster's first record.
 pub(super) const ASTRAY: u8 = 1 << 7;
 
 /// A record that was placed in an earlier reading.
 pub(super) const EARLIER: u8 = UNMERGED - 1;
 
-/// The forms of a chunk's records at each level of a profile, as fingerprints, and what became of
-/// them.
+/// The forms of a chunk's records at each level of a profile, as fingerprints, and the places of
+/// the records.
 #[derive(Debug)]
 pub struct Ladders {
     /// The forms at the last level.
     scattered: Scattered,
-    /// From which level on, and which form, for all records in line order.
+    /// The rungs of all records, in line order: the level from which on a record has a form, and
+    /// the form.
     rungs: Vec<(u8, Fingerprint)>,
     /// Where each record starts in `rungs`, and the end.
     starts: Vec<u32>,
     /// The number of each record's line in the chunk.
     lines: Vec<u32>,
-    /// What became of each record, in the order of `scattered`: threads write to it at once (see
-    /// [`Flags`](crate::cluster::Flags)).
+    /// The place of each record, in the order of `scattered`: several threads write it at the same
+    /// time (see [`Flags`](crate::cluster::Flags)).
     placed: Box<[AtomicU8]>,
 }
 
-/// What became of a chunk's records, in line order.
+/// The places of a chunk's records, in line order.
 #[derive(Debug)]
 pub struct Placed(Vec<u8>);
 
@@ -46,12 +47,12 @@ impl Placed {
         self.0[record as usize] & !ASTRAY
     }
 
-    /// Is the first form of `record` another than that of the first record of its cluster?
+    /// Does the first form of `record` differ from that of the first record of its cluster?
     pub fn is_astray(&self, record: u32) -> bool {
         self.0[record as usize] & ASTRAY != 0
     }
 
-    /// Was `record` placed in an earlier reading, so that nothing is told of it here?
+    /// Was `record` placed in an earlier reading, so that its place is not known here?
     pub fn is_earlier(&self, record: u32) -> bool {
         self.0[record as usize] == EARLIER
     }
@@ -93,9 +94,9 @@ impl LaddersBuilder {
         self.last.is_empty()
     }
 
-    /// Adds the record of line `line` of the chunk, with its form at the `last` level. `rungs` puts
-    /// the forms at all levels behind those that are there: from which level on, and which one.
-    /// None of them: it is the same at all.
+    /// Adds the record of line `line` of the chunk, with its form at the `last` level. `rungs`
+    /// appends the rungs: from which level on, and which form. None, if the form is the same at all
+    /// levels.
     pub fn push<T>(
         &mut self,
         line: u32,
@@ -119,7 +120,7 @@ impl LaddersBuilder {
 }
 
 impl Ladders {
-    /// Returns what became of the records, which have been placed.
+    /// Returns the places of the records, once they are placed.
     pub fn placed(&self) -> Placed {
         let mut in_line_order = vec![0; self.placed.len()];
         for (place, placed) in (0..).zip(&self.placed) {
@@ -144,7 +145,7 @@ impl Ladders {
         })
     }
 
-    /// Says what became of the record at `place`, which is `placed`.
+    /// Sets the place of the record at `place` to `placed`.
     #[inline]
     pub(super) fn set(&self, place: u32, placed: u8) {
         self.placed[place as usize].store(placed, Ordering::Relaxed);
@@ -158,6 +159,7 @@ pub(crate) struct Ladder<'a> {
     pub(super) line: u64,
     /// Its form at the last level.
     pub(super) last: Fingerprint,
-    /// From which level on, and which form. None of them: it is the same at all.
+    /// The rungs: from which level on, and which form. Empty, if the form is the same at all
+    /// levels.
     pub(super) rungs: &'a [(u8, Fingerprint)],
 }

@@ -1,4 +1,4 @@
-//! At which level of a profile records merge, and the clusters that they are of.
+//! At which level of a profile records merge, and their clusters.
 
 mod ladder_records;
 mod ladders;
@@ -21,8 +21,8 @@ use ladders::{ASTRAY, LEVELS_MAX, Ladder};
 /// Every form that was seen, with the levels at which it was some record's form.
 ///
 /// A record merges at the first level at which an earlier record had the same form. Records that
-/// are equal at a level are equal at the last one, so they are in one partition: it is exact, and
-/// in parallel.
+/// are equal at a level are equal at the last one, so they are in one partition. Partitions are
+/// thus independent: the result is exact, and computed in parallel.
 #[derive(Debug)]
 pub struct Levels {
     count: u8,
@@ -34,7 +34,7 @@ pub struct Levels {
 pub(super) struct Forms {
     /// By the form at the last level.
     pages: FingerprintMap<Page>,
-    /// The levels at which other forms were seen.
+    /// The other forms, with the levels at which they were seen.
     others: FingerprintMap<u32>,
 }
 
@@ -42,16 +42,15 @@ pub(super) struct Forms {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Page {
     pub(super) cluster: Cluster,
-    /// The first form of the first record; half of its fingerprint.
+    /// The first form of the first record, as half of its fingerprint.
     pub(super) first: u64,
     /// The levels at which the form at the last level was seen.
     pub(super) levels: u32,
 }
 
 impl Forms {
-    /// Finds out what became of a record; there are `count` levels. Of its forms only those count
-    /// that this `has`: what several say of a record, of other forms each, is
-    /// [put together](together).
+    /// Finds the place of a record; there are `count` levels. Only the forms that this `has` count:
+    /// the places from several parts of the forms are [combined](together).
     #[inline(always)]
     pub(super) fn place(
         &mut self,
@@ -91,12 +90,12 @@ impl Forms {
         merged | astray
     }
 
-    /// Takes in what others know of a page, whose form at the last level is `last`.
+    /// Merges what other forms know of a page, whose form at the last level is `last`.
     pub(super) fn add_page(&mut self, last: Fingerprint, page: Page) {
         self.pages.entry(last, || page);
     }
 
-    /// Takes in at which `levels` others have seen a form that is not the last one of its page.
+    /// Merges the `levels` at which a form was seen elsewhere that is not the last one of its page.
     pub(super) fn add_other(&mut self, form: Fingerprint, levels: u32) {
         *self.others.entry(form, || 0) |= levels;
     }
@@ -116,7 +115,7 @@ impl Forms {
         self.pages.len() as u64
     }
 
-    /// Bytes of memory that it takes; `ahead` once there is an eighth more.
+    /// Bytes of memory that the forms take; with `ahead`, with an eighth more of them.
     pub(super) fn memory_bytes(&self, ahead: bool) -> u64 {
         self.pages.memory_bytes(ahead) + self.others.memory_bytes(ahead)
     }
@@ -124,7 +123,7 @@ impl Forms {
     /// Adds its clusters to the `count` largest ones.
     pub(super) fn add_largest(&self, count: usize, largest: &mut Largest) {
         for (fingerprint, page) in self.pages().filter(|(_, page)| page.cluster.lines > 1) {
-            // Not all of them at once, of which there may be many.
+            // In pieces, since there may be many clusters.
             if largest.len() >= 2 * count + 64 {
                 keep_largest(count, largest);
             }
@@ -143,13 +142,13 @@ pub(super) fn keep_largest(count: usize, clusters: &mut Largest) {
     clusters.truncate(count);
 }
 
-/// What `one` and `other` say of a record, of other forms each.
+/// Combines the places of a record from two parts of the forms.
 pub(super) fn together(one: u8, other: u8) -> u8 {
     (one & !ASTRAY).min(other & !ASTRAY) | (one | other) & ASTRAY
 }
 
 impl Levels {
-    /// For forms at the levels 0 to `count - 1`, at least one and at most 32 of them.
+    /// Begins without forms, for the levels 0 to `count - 1`; `count` is from 1 to 32.
     pub fn new(count: usize) -> Self {
         assert!((1..=usize::from(LEVELS_MAX)).contains(&count), "{count} levels");
         let count = count as u8;
@@ -161,7 +160,7 @@ impl Levels {
         self.bytes(false)
     }
 
-    /// Bytes of memory that they may take after another batch, which is small beside them.
+    /// Bytes of memory that the forms may take after another batch, which is small in comparison.
     pub fn memory_bytes_ahead(&self) -> u64 {
         self.bytes(true)
     }
@@ -175,8 +174,8 @@ impl Levels {
         self.count
     }
 
-    /// Finds out at which level the records of `partition` merge. Batches and chunks in order, each
-    /// with the number of its first line, from 0 over all inputs.
+    /// Finds out at which level the records of `partition` merge. Batches and chunks come in order,
+    /// each chunk with the number of its first line, from 0 over all inputs.
     pub fn place<'a>(&self, partition: usize, chunks: impl Iterator<Item = (&'a Ladders, u64)>) {
         let forms = &mut *self.partition(partition);
         for (ladders, first_line) in chunks {
@@ -205,7 +204,7 @@ impl Levels {
         all
     }
 
-    /// Takes the forms of `partition` out.
+    /// Removes the forms of `partition`, and returns them.
     pub(super) fn take(&self, partition: usize) -> Forms {
         std::mem::take(&mut *self.partition(partition))
     }

@@ -1,4 +1,4 @@
-//! What became of the records of each partition, in a file: a byte for each record, in order.
+//! The places of the records of each partition, in a file: a byte for each record, in order.
 //!
 //! ```text
 //! places = place{records}*        the partitions in any order; where each is, is kept in memory
@@ -15,10 +15,10 @@ use super::together;
 use crate::cluster::on_disk::extents::{Extent, damaged};
 use crate::cluster::partitions::Partitions;
 
-/// Places that are read and written at once.
+/// How many places are read and written at once.
 const PLACES_BYTES: usize = 64 << 10;
 
-/// Writes places, one after the other.
+/// Writes places in order.
 pub(super) struct PlaceWriter<'a> {
     file: &'a File,
     /// Where the buffer goes.
@@ -36,7 +36,7 @@ impl<'a> PlaceWriter<'a> {
         PlaceWriter { file, at, end, buffer: Vec::new(), told: 0, has_others }
     }
 
-    /// Puts what is said of the next record together with what others have said of it.
+    /// Combines the place of the next record with that from earlier parts.
     #[inline]
     pub(super) fn push(&mut self, placed: u8) -> io::Result<()> {
         if self.told == self.buffer.len() {
@@ -48,7 +48,7 @@ impl<'a> PlaceWriter<'a> {
         Ok(())
     }
 
-    /// Failure: besides those of reading and writing, an error if there are more records.
+    /// Failure: an error of reading or writing, or one if there are more records.
     fn next_buffer(&mut self) -> io::Result<()> {
         self.file.write_all_at(&self.buffer, self.at)?;
         self.at += self.buffer.len() as u64;
@@ -62,34 +62,34 @@ impl<'a> PlaceWriter<'a> {
         if self.has_others { self.file.read_exact_at(&mut self.buffer, self.at) } else { Ok(()) }
     }
 
-    /// Failure: besides those of writing, an error if there are fewer records.
+    /// Failure: an error of writing, or one if there are fewer records.
     pub(super) fn finish(self) -> io::Result<()> {
         let is_whole = self.told == self.buffer.len() && self.at + self.told as u64 == self.end;
         if is_whole { self.file.write_all_at(&self.buffer, self.at) } else { Err(damaged()) }
     }
 }
 
-/// Where it says what became of the records of each partition.
+/// Reads the places of the records of each partition.
 #[derive(Debug)]
 pub struct Places {
-    /// What has not been told yet.
+    /// The places that were not read yet.
     left: Partitions<Option<Extent>>,
-    /// Were there more records than it knows?
+    /// Were there more records than places?
     has_more: AtomicBool,
 }
 
 impl Places {
-    /// Nothing was told yet of what is in those extents, one for each partition.
+    /// Begins with the places in these extents, one for each partition.
     pub(super) fn new(left: Partitions<Option<Extent>>) -> Places {
         Places { left, has_more: AtomicBool::new(false) }
     }
 
-    /// Says what became of the records of `partition`: of chunks, each with the number of its first
-    /// line. They are those that were added, in the same order, and others before `first_line`.
-    /// `file` is what the file holds.
+    /// Sets the places of the records of `partition` in `chunks`, each with the number of its first
+    /// line. They are the records that were added, in the same order, and others before
+    /// `first_line`. `file` is what the file holds.
     ///
-    /// Of other records, which there are if the input has changed, it says the same as of those
-    /// before: that they were placed earlier.
+    /// Additional records, which there are if the input has changed, are set as placed earlier,
+    /// like those before `first_line`.
     pub fn place<'a>(
         &self,
         partition: usize,
@@ -118,7 +118,7 @@ impl Places {
         *left = Some(Extent { at: at + told.min(places.len()) as u64, end });
     }
 
-    /// Were all records told of, and no others?
+    /// Were exactly the added records placed?
     pub fn are_over(&mut self) -> bool {
         let is_over = |left: &mut Option<Extent>| left.is_none_or(|left| left.is_over());
         !*self.has_more.get_mut() && self.left.all_mut().all(is_over)

@@ -1,4 +1,4 @@
-//! Records whose forms have no room in memory, in files.
+//! Records whose forms do not fit in memory, in files.
 //!
 //! ```text
 //! reading     what Levels knew, then ladders --> Spill (`ladder_records.rs`), by partition
@@ -6,9 +6,9 @@
 //! reading     that, record by record in the same order --> Ladders (`places.rs`)
 //! ```
 //!
-//! A partition whose forms have no room is worked off in parts, by the forms' fingerprints, each of
-//! which goes through all of its steps, and through all places. So there is no limit to the records
-//! and forms of a partition, nor to those of one page.
+//! A partition whose forms do not fit in memory is processed in parts, by the forms' fingerprints.
+//! Each part reads all steps of the partition, and updates all places. So there is no limit to the
+//! records and forms of a partition, nor to those of one page.
 
 use std::fs::File;
 use std::io;
@@ -26,10 +26,10 @@ use crate::cluster::partitions::Partitions;
 use crate::cluster::scatter::PARTITION_BITS;
 use crate::fingerprint::Fingerprint;
 
-/// Steps after which it is asked whether forms still have room: some kilobytes of them.
+/// After this many steps, whether the forms still fit is checked: some kilobytes of steps.
 const STEPS_BETWEEN: u64 = 128;
 
-/// Parts that a partition is worked off in at most. Reason: each takes a reading of its steps.
+/// Most parts of a partition. Reason: all its steps are read for each part.
 const PARTS_MAX: u64 = 1 << 16;
 
 /// Records that wait for the end of the input.
@@ -40,14 +40,14 @@ pub struct Unplaced {
     records: Partitions<u64>,
     /// How many levels there are.
     levels: u8,
-    /// How many steps of a partition had room the last time that not all of them had.
+    /// How many steps of a partition fitted the last time that not all of them did.
     steps: AtomicU64,
     places: Extents,
-    /// Where those of each partition are.
+    /// The extents of the places of each partition.
     extents: Partitions<Option<Extent>>,
 }
 
-/// What was found out about pages.
+/// The number of pages, and the largest of them.
 #[derive(Debug, Default)]
 pub struct PageTotals {
     /// How many pages there are.
@@ -57,7 +57,7 @@ pub struct PageTotals {
 }
 
 impl PageTotals {
-    /// Adds what was found out about others; the `count` largest stay.
+    /// Adds other pages; the `count` largest are kept.
     pub fn add(&mut self, more: PageTotals, count: usize) {
         let PageTotals { pages, largest } = more;
         self.pages += pages;
@@ -67,9 +67,8 @@ impl PageTotals {
 }
 
 impl Unplaced {
-    /// Begins with no records. What `levels` knows goes to `files`, by way of buffers of
-    /// `buffer_bytes`, and so do records; `places` is for what becomes of them. All files are
-    /// empty.
+    /// Begins without records. What `levels` knows goes to `files`, through buffers of
+    /// `buffer_bytes`, and so do records; their places go to `places`. All files are empty.
     pub fn new(levels: &Levels, files: SpillFiles, places: File, buffer_bytes: usize) -> Self {
         Unplaced {
             spill: Spill::new(files, buffer_bytes),
@@ -81,7 +80,8 @@ impl Unplaced {
         }
     }
 
-    /// Takes what `levels` knows of `partition`, where nothing stays. Before any record.
+    /// Moves what `levels` knows of `partition` to the files. To be called before any record is
+    /// added.
     pub fn take(&self, partition: usize, levels: &Levels) -> io::Result<()> {
         let forms = levels.take(partition);
         let pages = forms.pages().flat_map(|(last, page)| Step::of_page(last, page));
@@ -89,8 +89,8 @@ impl Unplaced {
         self.spill.append(partition, pages.chain(others))
     }
 
-    /// Adds the records of `partition`: of chunks, each with the number of its first line, from 0
-    /// over all inputs. Batches and chunks in order.
+    /// Adds the records of `partition` in `chunks`, each with the number of its first line, from 0
+    /// over all inputs. Batches and chunks come in order.
     pub fn add<'a>(
         &self,
         partition: usize,
@@ -107,14 +107,13 @@ impl Unplaced {
         Ok(())
     }
 
-    /// No more will come: writes what is still in the buffers.
+    /// To be called after the last record: writes what is still in the buffers.
     pub fn finish(&self) -> io::Result<()> {
         self.spill.finish()
     }
 
-    /// Finds out what became of the records of `partition`. Its forms take `bytes_max` of memory;
-    /// they have to fit in 65,536 times that, otherwise it returns `None`. The `count` largest
-    /// clusters are told.
+    /// Finds the places of the records of `partition`, with its forms in `bytes_max` of memory.
+    /// `None` if the forms take more than 65,536 times that. Returns the `count` largest clusters.
     pub fn resolve(
         &self,
         partition: usize,
@@ -125,8 +124,8 @@ impl Unplaced {
         let at = self.places.set_aside(records).next_at();
         let extent = Extent { at, end: at + records };
         *self.extents.lock(partition) = Some(extent);
-        // A guess by what the others needed. Not by how many parts: partitions are equally large
-        // only as long as no page has many records.
+        // A guess from the steps of earlier partitions, not from their number of parts: partitions
+        // are equally large only if no page has many records.
         let steps = self.spill.records(partition);
         let mut parts = steps.div_ceil(self.steps.load(Ordering::Relaxed)).max(1);
         while parts <= PARTS_MAX {
@@ -140,9 +139,9 @@ impl Unplaced {
         Ok(None)
     }
 
-    /// Finds out in so many parts what became of the records of `partition`, whose places are in
-    /// `extent`, as [`Unplaced::resolve`] does. Breaks with the number of steps after which the
-    /// forms had no room in `bytes_max`.
+    /// Finds the places of the records of `partition` in this many parts, as [`Unplaced::resolve`]
+    /// does; they go to `extent`. Breaks with the number of steps after which the forms exceeded
+    /// `bytes_max`.
     fn resolve_in(
         &self,
         parts: u64,
@@ -164,8 +163,8 @@ impl Unplaced {
         Ok(ControlFlow::Continue(found))
     }
 
-    /// Returns the forms of part `part` of so many parts, when all steps were gone through; what
-    /// they say of the records goes to `places`.
+    /// Reads all steps, and returns the forms of part `part` of this many parts; the places of
+    /// records by these forms go to `places`.
     fn part_of(
         &self,
         partition: usize,
@@ -225,7 +224,8 @@ impl Unplaced {
         self.spill.bytes() + self.places.bytes()
     }
 
-    /// All partitions are resolved: the file of the places, and where in it they are.
+    /// To be called when all partitions are resolved: returns the file of the places, and their
+    /// extents.
     pub fn into_places(self) -> (File, Places) {
         let Unplaced { places, mut extents, .. } = self;
         let left = extents.all_mut().map(|extent| extent.take()).collect::<Vec<_>>();
@@ -290,7 +290,7 @@ mod tests {
             .collect()
     }
 
-    /// The records of the chunks behind the first `known` of them, which wait.
+    /// The records of the chunks after the first `known` of them, which wait.
     fn unplaced(levels: &Levels, chunks: &[(Ladders, u64)], known: usize) -> Unplaced {
         let (before, after) = chunks.split_at(known);
         let unplaced = Unplaced::new(levels, temporary(), tempfile::tempfile().unwrap(), 0);

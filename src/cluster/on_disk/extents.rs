@@ -1,4 +1,4 @@
-//! A temporary file to which threads write at once, each where room was set aside for it.
+//! A temporary file that several threads write to, each in an extent reserved for it.
 
 use std::fs::File;
 use std::io;
@@ -18,7 +18,7 @@ pub(crate) struct Extents {
     end: AtomicU64,
 }
 
-/// What is left of an extent: from where to where it lies in the file, in bytes.
+/// What is left of an extent: its start and end in the file, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
     pub(crate) at: u64,
@@ -31,7 +31,7 @@ impl Extents {
         Extents { file, end: AtomicU64::new(0) }
     }
 
-    /// Sets aside an extent of so many bytes, to be written from its start on.
+    /// Reserves an extent of this many bytes, to be written from its start.
     pub(crate) fn set_aside(&self, bytes: u64) -> ExtentWriter<'_> {
         let start = self.end.fetch_add(bytes, Ordering::Relaxed);
         let buffer = Vec::with_capacity(BUFFER_BYTES.min(bytes as usize));
@@ -48,7 +48,7 @@ impl Extents {
         &self.file
     }
 
-    /// The file, written no more.
+    /// The file, after the last write.
     pub(crate) fn into_file(self) -> File {
         self.file
     }
@@ -65,7 +65,7 @@ pub(crate) struct ExtentWriter<'a> {
 }
 
 impl ExtentWriter<'_> {
-    /// The buffer, to be written behind; it has room for `bytes` more, at most [`BUFFER_BYTES`].
+    /// The buffer, to append to; it has room for `bytes` more, at most [`BUFFER_BYTES`].
     #[inline]
     pub(crate) fn room_for(&mut self, bytes: usize) -> io::Result<&mut Vec<u8>> {
         if self.buffer.len() + bytes > BUFFER_BYTES {
@@ -80,7 +80,7 @@ impl ExtentWriter<'_> {
         self.at + self.buffer.len() as u64
     }
 
-    /// Writes what is still in the buffer; says what of the file was written.
+    /// Writes what is still in the buffer; returns the extent that was written.
     pub(crate) fn finish(mut self) -> io::Result<Extent> {
         self.flush()?;
         Ok(Extent { at: self.start, end: self.at })
@@ -100,7 +100,7 @@ impl Extent {
         self.at >= self.end
     }
 
-    /// Reads from its front into `buffer`, up to its end, and stays where it is.
+    /// Reads the front of the extent into `buffer`, up to its end, without consuming it.
     ///
     /// Failure: besides those of reading, an error if `file` is too short.
     pub(super) fn peek<'a>(&self, file: &File, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
@@ -110,7 +110,7 @@ impl Extent {
     }
 }
 
-/// Fills `buffer` from `at` on, or as far as the file goes; says how far.
+/// Fills `buffer` from position `at` on, or up to the end of the file; returns how many bytes.
 pub(super) fn read_up_to(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
@@ -123,7 +123,7 @@ pub(super) fn read_up_to(file: &File, buffer: &mut [u8], at: u64) -> io::Result<
     Ok(filled)
 }
 
-/// What is in a temporary file is not what was put there.
+/// The error for a temporary file whose content is not what was written.
 #[cold]
 pub(crate) fn damaged() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "it is not as it was written")

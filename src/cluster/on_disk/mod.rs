@@ -1,5 +1,5 @@
-//! What the clusters keep in files where memory has no room: fingerprints by partition, sorted
-//! runs, and what they come down to.
+//! What clusters keep in files if it does not fit in memory: fingerprints by partition, sorted
+//! runs, and how they are resolved.
 
 pub(super) mod extents;
 pub(super) mod numbers;

@@ -1,4 +1,4 @@
-//! Numbers of records, in a file: written in sorted runs, asked for in order.
+//! Numbers of records, in a file: written in sorted runs, looked up in order.
 //!
 //! ```text
 //! file   = run*                the runs in any order; where each begins and ends is kept in memory
@@ -42,7 +42,7 @@ impl Numbers {
         Numbers { file, count, runs: Mutex::default() }
     }
 
-    /// Puts a run of ascending numbers in. Threads may do so at once.
+    /// Writes a run of ascending numbers. Several threads may do so at the same time.
     pub(crate) fn add(&self, ascending: impl Iterator<Item = u64> + Clone) -> io::Result<()> {
         let (mut last, mut count, mut bytes) = (0, 0, 0);
         for number in ascending.clone() {
@@ -74,7 +74,7 @@ impl Numbers {
         self.file.bytes()
     }
 
-    /// To be asked for in order, with about `window_bytes` of memory.
+    /// Makes a look-up for ascending numbers, with about `window_bytes` of memory.
     pub fn ask(self, window_bytes: usize) -> NumberLookup {
         let count = self.count();
         let runs = self.runs.into_inner().expect("no thread panics while it holds the list");
@@ -83,7 +83,7 @@ impl Numbers {
     }
 }
 
-/// The numbers, of which a window is in memory: a bit for each that there could be.
+/// The numbers, of which a window is in memory, as a bitmap.
 #[derive(Debug)]
 pub struct NumberLookup {
     file: File,
@@ -143,7 +143,7 @@ impl NumberLookup {
                 if is_over {
                     break;
                 }
-                // A gap that goes on behind the buffer is read again, whole.
+                // A gap that does not end in the buffer is read again as a whole.
                 if rest.len() == front.len() {
                     return Err(damaged());
                 }

@@ -1,4 +1,4 @@
-//! Records of numbers that have names, as they stand in temporary files.
+//! Records of named numbers, as they are in temporary files.
 //!
 //! ```text
 //! record = u64*        its numbers, little-endian, in the order of its fields
@@ -20,7 +20,7 @@ pub trait Record: Copy {
     /// Makes the record of these numbers.
     fn from_words(words: Self::Words) -> Self;
 
-    /// Puts the record behind `bytes`.
+    /// Appends the record to `bytes`.
     #[inline]
     fn push_to(self, bytes: &mut Vec<u8>) {
         for word in self.to_words().as_ref() {
@@ -28,7 +28,7 @@ pub trait Record: Copy {
         }
     }
 
-    /// Reads the record that `bytes` holds, which are as many as one has.
+    /// Reads a record from `bytes`, which have the length of one.
     #[inline]
     fn from_bytes(bytes: &[u8]) -> Self {
         let mut words = Self::Words::default();
@@ -39,13 +39,13 @@ pub trait Record: Copy {
     }
 }
 
-/// A record with a key: others may be sorted by it, and no two of them share one.
+/// A record with a unique key, by which records are sorted.
 pub trait Keyed: Record {
     /// Returns the key.
     fn key(&self) -> u64;
 }
 
-/// A record of something that has a fingerprint, by which records sort first.
+/// A record with a fingerprint, by which records are sorted first.
 pub(crate) trait Fingerprinted: Record + Ord {
     /// Returns the fingerprint as the record has it, in two halves.
     fn halves(&self) -> Halves;
@@ -73,7 +73,7 @@ impl Halves {
         Halves { high: (fingerprint.0 >> 64) as u64, low: fingerprint.0 as u64 }
     }
 
-    /// Puts the fingerprint together.
+    /// Returns the fingerprint as a value.
     #[inline]
     pub(crate) fn fingerprint(self) -> Fingerprint {
         Fingerprint(u128::from(self.high) << 64 | u128::from(self.low))

@@ -1,5 +1,5 @@
-//! What a spilled partition comes down to: one record for each fingerprint, in order; or the
-//! records of one fingerprint after the other.
+//! Resolves a spilled partition: to one record for each fingerprint, in order; or to groups of
+//! records with one fingerprint.
 
 use std::io;
 
@@ -7,16 +7,16 @@ use super::records::Fingerprinted;
 use super::spill::Spill;
 use crate::fingerprint::Fingerprint;
 
-/// The fingerprints of one pass over a partition: from the first to before the second, or to the
-/// end.
+/// The fingerprints of one pass over a partition: from the first, included, to the second,
+/// excluded; without a second, to the end.
 pub(crate) type FingerprintRange = (Fingerprint, Option<Fingerprint>);
 
-/// Brings the records of `partition` down to one for each fingerprint, with at most `capacity` of
-/// them in memory at once.
+/// Reduces the records of `partition` to one for each fingerprint, with at most `capacity` of them
+/// in memory at a time.
 ///
 /// - Shape: `merge` adds the second of two records with one fingerprint to the first, the one that
-///   sorts before. `pass` gets what came out, sorted, with the range of fingerprints it covers;
-///   ranges follow each other and cover all there are. It may do with the records what it likes.
+///   sorts before. `pass` gets the results of each pass, sorted, with the range of fingerprints
+///   that they cover; ranges are consecutive and cover all fingerprints. It may change the records.
 /// - Price: one pass over the file for every `capacity / 2` to `capacity` different fingerprints.
 ///   Records with equal fingerprints, however many, take the room of one.
 /// - Failure: the first error of reading or of `pass`.
@@ -42,7 +42,7 @@ pub(crate) fn resolve<R: Fingerprinted>(
             }
             if records.len() == capacity {
                 reduce(&mut records, &merge);
-                // Still too many: the upper half has to wait for another pass.
+                // Still too many: the upper half is left to another pass.
                 if records.len() > capacity / 2 {
                     let middle = records.len() / 2;
                     end = Some(records[middle].fingerprint());
@@ -63,8 +63,8 @@ pub(crate) fn resolve<R: Fingerprinted>(
     }
 }
 
-/// Gives `each` the records of `partition` that have one fingerprint in common, for one fingerprint
-/// after the other in ascending order, with at most `capacity` of them in memory at once.
+/// Calls `each` with the groups of records of `partition` that have one fingerprint, in ascending
+/// order of fingerprints, with at most `capacity` records in memory at a time.
 ///
 /// - Shape: a group has its records in the order of their fields, or, where it does not fit, in the
 ///   order in which they came.
@@ -93,8 +93,8 @@ pub(crate) fn groups<R: Fingerprinted>(
             if records.len() == capacity {
                 records.sort_unstable();
                 let first = records[0].fingerprint();
-                // Whole groups, half of what there is if possible; what is cut off
-                // waits for another pass.
+                // Keeps whole groups, half of the records if possible; the rest is left to another
+                // pass.
                 let middle = records[capacity / 2].fingerprint();
                 let cut = match middle > first {
                     true => records.partition_point(|record| record.fingerprint() < middle),
@@ -112,7 +112,7 @@ pub(crate) fn groups<R: Fingerprinted>(
                     return;
                 }
             }
-            // Others come first: it waits for another pass.
+            // Other groups come first: this one is left to another pass.
             long = None;
             records.push(record);
         })?;
@@ -135,19 +135,19 @@ pub(crate) fn groups<R: Fingerprinted>(
 pub(crate) enum Group<'a, R> {
     /// In memory.
     Held(&'a [R]),
-    /// Too many: in the files.
+    /// Too many for memory: in the spill files.
     Long {
-        /// The files.
+        /// The spill that holds the records.
         spill: &'a Spill<R>,
-        /// The partition.
+        /// The number of the partition, below 256.
         partition: usize,
-        /// The fingerprint.
+        /// The fingerprint of all records of the group.
         fingerprint: Fingerprint,
     },
 }
 
 impl<R: Fingerprinted> Group<'_, R> {
-    /// Gives `each` the records until it fails, the same at every call.
+    /// Calls `each` with the records until it fails; in the same order at every call.
     pub(crate) fn read(&self, mut each: impl FnMut(&R) -> io::Result<()>) -> io::Result<()> {
         match self {
             Group::Held(records) => records.iter().try_for_each(each),

@@ -1,4 +1,4 @@
-//! Sorted runs of records in a file, and the one sequence that they merge into.
+//! Sorted runs of records in a file, and merging them into one sequence.
 //!
 //! ```text
 //! file   = run*                the runs in any order; where each begins and ends is kept in memory
@@ -29,7 +29,7 @@ pub struct Runs<R> {
 #[derive(Clone, Copy, Debug)]
 struct Run {
     extent: Extent,
-    /// It has none that is less.
+    /// No record that is left in the run has a smaller key.
     key: u64,
 }
 
@@ -39,7 +39,8 @@ impl<R: Keyed> Runs<R> {
         Runs { file: Extents::new(file), runs: Mutex::default(), records: PhantomData }
     }
 
-    /// Writes a run of records that are sorted by their keys. Threads may do so at once.
+    /// Writes a run of records that are sorted by their keys. Several threads may do so at the same
+    /// time.
     pub fn add(&self, records: impl ExactSizeIterator<Item = R>) -> io::Result<()> {
         let bytes = (records.len() * R::BYTES) as u64;
         let (mut writer, mut key) = (self.file.set_aside(bytes), None);
@@ -60,7 +61,7 @@ impl<R: Keyed> Runs<R> {
         self.file.bytes()
     }
 
-    /// All records, by key; holds at most `capacity` of them in memory.
+    /// Merges all records by key; holds at most `capacity` of them in memory.
     pub fn merge(self, capacity: usize) -> Merged<R> {
         let runs = self.runs.into_inner().expect("no thread panics while it holds the list");
         let (file, width) = (self.file.into_file(), capacity.max(1) as u64);
@@ -70,8 +71,8 @@ impl<R: Keyed> Runs<R> {
 
 /// The records of all runs, by key.
 ///
-/// Key after key is the bet: the records with keys in a window of as many keys as fit in memory are
-/// gathered from all runs and sorted. So no run needs a buffer of its own.
+/// Bet: the keys are dense. The records with keys in a window, of as many keys as records fit in
+/// memory, are gathered from all runs and sorted. So no run needs a buffer of its own.
 #[derive(Debug)]
 pub struct Merged<R> {
     file: File,
@@ -84,7 +85,7 @@ pub struct Merged<R> {
 }
 
 impl<R: Keyed> Merged<R> {
-    /// The next record, without going past it.
+    /// Returns the next record without consuming it.
     #[inline]
     pub fn peek(&mut self) -> io::Result<Option<R>> {
         if self.next == self.window.len() {

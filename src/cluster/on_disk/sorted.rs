@@ -32,8 +32,8 @@ impl Sorted {
         Sorted { file: Extents::new(file), pieces: Partitions::default() }
     }
 
-    /// Puts fingerprints behind those that `partition` has, all of them larger and ascending.
-    /// Threads may do so at once, with a partition each.
+    /// Appends fingerprints to `partition`, ascending, all of them larger than those before.
+    /// Several threads may do so at the same time, for different partitions.
     pub(crate) fn append(
         &self,
         partition: usize,
@@ -87,8 +87,8 @@ impl<'a> Ascending<'a> {
 
     /// Returns the next fingerprint.
     ///
-    /// Failure: besides those of reading, an error if it is not larger than the one before, or if
-    /// the file is too short.
+    /// Failure: an error of reading, or one if the fingerprint is not larger than the one before,
+    /// or if the file is too short.
     pub(crate) fn next(&mut self) -> io::Result<Option<Fingerprint>> {
         if self.used == self.buffer.len() && !self.fill()? {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Fingerprints that have no room in memory, in some files, by partition.
+//! Fingerprints that do not fit in memory, in some files, by partition.
 //!
 //! ```text
 //! file   = slot*                      of some partitions; all of one size, so that slot n begins
@@ -30,12 +30,12 @@ use crate::cluster::scatter::PARTITIONS;
 /// Bytes of `next` and `count`.
 const HEAD_BYTES: usize = 16;
 
-/// Slots have the room of whole pages where they can. Reason: the system keeps a file by pages, and
-/// a slot that begins within one is written to one more.
+/// Slots are whole pages if possible. Reason: the system caches files by pages, and a slot that
+/// begins inside a page touches one more.
 const PAGE_BYTES: usize = 4096;
 
 /// How many files. Reason: threads that write to one file wait for each other. Partitions that are
-/// worked on at one time are far apart, so that up to eight threads are in different files.
+/// processed at the same time are far apart, so that up to eight threads use different files.
 const SPILL_FILES: usize = 8;
 
 /// Empty files for the records of all partitions.
@@ -59,7 +59,7 @@ struct Slots {
     count: AtomicU64,
 }
 
-/// Where a partition begins, and what of it is not written yet.
+/// Where a partition begins, and the part of it that is not written yet.
 #[derive(Debug, Default)]
 struct Tail {
     first: u64,
@@ -79,10 +79,10 @@ pub(crate) struct Appender<'a, R> {
 }
 
 impl<R: Record> Appender<'_, R> {
-    /// Puts `record` behind the others.
+    /// Appends `record`.
     #[inline]
     pub(crate) fn push(&mut self, record: R) -> io::Result<()> {
-        // A buffer that has never been filled has no room for its head either.
+        // A buffer that was never filled does not have its head yet.
         if self.tail.room < R::BYTES {
             self.make_room()?;
         }
@@ -120,7 +120,7 @@ impl<R: Record> Spill<R> {
         Spill { files, slot_bytes, partitions: Partitions::default(), records: PhantomData }
     }
 
-    /// Puts `records` behind those that `partition` has.
+    /// Appends `records` to `partition`.
     pub(crate) fn append(
         &self,
         partition: usize,
@@ -130,12 +130,12 @@ impl<R: Record> Spill<R> {
         records.try_for_each(|record| appender.push(record))
     }
 
-    /// What puts records behind those that `partition` has; nobody else may do so meanwhile.
+    /// Locks `partition`, to append records to it.
     pub(crate) fn appender(&self, partition: usize) -> Appender<'_, R> {
         Appender { spill: self, partition, tail: self.tail(partition) }
     }
 
-    /// Writes what is still in the buffers, and gives their memory back. Nothing may be appended
+    /// Writes what is still in the buffers, and frees their memory. Nothing may be appended
     /// afterwards.
     pub(crate) fn finish(&self) -> io::Result<()> {
         for partition in 0..PARTITIONS {
@@ -160,10 +160,10 @@ impl<R: Record> Spill<R> {
         Ok(())
     }
 
-    /// Gives `each` the records of `partition`, in the order in which they came. To be called after
-    /// [`Spill::finish`].
+    /// Calls `each` with the records of `partition`, in the order in which they came. To be called
+    /// after [`Spill::finish`].
     ///
-    /// Failure: besides those of reading, an error if a file is not as it was written.
+    /// Failure: an error of reading, or one for a file whose content is not what was written.
     pub(crate) fn read(&self, partition: usize, mut each: impl FnMut(R)) -> io::Result<()> {
         let all = self.read_while(partition, |record| {
             each(record);
@@ -172,8 +172,8 @@ impl<R: Record> Spill<R> {
         all.map(|_: ControlFlow<()>| ())
     }
 
-    /// Gives `each` the records of `partition`, as [`Spill::read`] does, until `each` has seen
-    /// enough, or fails.
+    /// Calls `each` with the records of `partition`, as [`Spill::read`] does, until `each` returns
+    /// a break, or fails.
     pub(crate) fn read_while<B>(
         &self,
         partition: usize,

@@ -1,4 +1,4 @@
-//! A file of fingerprints on the disk: what earlier runs have had.
+//! A file of fingerprints on the disk: the clusters of earlier runs.
 //!
 //! ```text
 //! file    = header record* sum
@@ -40,7 +40,7 @@ pub(super) const DIGEST_BYTES: usize = 16;
 pub(super) const HEADER_BYTES: usize = 12 + 4 + 16 + DIGEST_BYTES + 8 + 8;
 const SUM_BYTES: u64 = 16;
 
-/// What a seen file says of itself.
+/// The header of a seen file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SeenHeader {
     /// The key of its fingerprints.
@@ -52,7 +52,7 @@ pub(super) struct SeenHeader {
 }
 
 impl SeenHeader {
-    /// Reads it from the start of `file`. Another `digest` than this is an error.
+    /// Reads the header from the start of `file`. A different `digest` is an error.
     pub(super) fn read(mut file: impl Read, digest: &str) -> Result<SeenHeader> {
         let mut header = [0; HEADER_BYTES];
         let (magic, rest) = header.split_at_mut(MAGIC.len());
@@ -90,7 +90,7 @@ impl SeenHeader {
         Ok(parsed)
     }
 
-    /// Reads the fingerprints behind it into `set`, and checks them.
+    /// Reads the fingerprints after the header into `set`, and checks them.
     pub(super) fn read_records(&self, mut file: impl Read, set: &ClusterSet) -> Result<()> {
         let mut record = [0; RECORD_BYTES as usize];
         let mut last = None;
@@ -124,13 +124,13 @@ impl SeenHeader {
         total.check(&Total { records: self.count, sum: u128::from_le_bytes(sum) })
     }
 
-    /// Returns the header as it stands in the file.
+    /// Returns the bytes of the header.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(HEADER_BYTES);
         bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(&VERSION.to_le_bytes());
         bytes.extend_from_slice(&self.key.to_bytes());
-        // One that was read from a damaged header may have another length.
+        // A digest from a damaged header may have another length.
         let mut digest = [b'0'; DIGEST_BYTES];
         let text = self.digest.as_bytes();
         let len = text.len().min(digest.len());
@@ -143,13 +143,13 @@ impl SeenHeader {
     }
 }
 
-/// Why a file is no list, by its `head`: its first bytes, as many as a header has, or all of them.
-/// Nobody would notice by its lines, none of which is like any other. `None` for all else: an empty
-/// file, and a seen file that says it is one.
+/// Why a file is a damaged seen file and not a list, by its `head`: its first bytes, as many as a
+/// header has, or all of them. Its lines would not show that, since they are all different. `None`
+/// for any other file, also an empty one or an intact seen file.
 ///
 /// Seen files lose their magic when the machine crashes (the file keeps its length, and its first
-/// block is zeros), when they are cut, and when a disk or somebody writes there. NULs at the start
-/// of a list whose `separator` is NUL are empty lines, if they are fewer than the magic has bytes.
+/// block is zeros), when they are cut, and when something overwrites it. NULs at the start of a
+/// list whose `separator` is NUL are empty lines, if they are fewer than the magic has bytes.
 pub(super) fn remains_in(head: &[u8], separator: u8) -> Option<&'static str> {
     let start = &head[..head.len().min(MAGIC.len())];
     let is_short = start.len() < MAGIC.len();
@@ -168,9 +168,9 @@ pub(super) fn remains_in(head: &[u8], separator: u8) -> Option<&'static str> {
     }
 }
 
-/// Are version and digest, or as much as there is of them, where a header has them?
+/// Are version and digest, or as much as there is of them, at their place in a header?
 fn has_fields_of_header(head: &[u8]) -> bool {
-    // Of any release so far, and some to come.
+    // Versions of all releases so far, and some to come.
     let has_version = matches!(head.get(MAGIC.len()..), Some([1..=8, 0, 0, 0, ..]));
     let mut digest = head.iter().skip(32).take(DIGEST_BYTES);
     has_version && digest.all(u8::is_ascii_hexdigit)
@@ -185,14 +185,14 @@ fn check_sum(bytes: &[u8], key: &FingerprintKey) -> u64 {
 /// An odd number whose bits look random: the fraction of the golden ratio.
 const MIXER: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
 
-/// A record as it counts in the sum. Reason: of the records themselves, what one has more and
-/// another less, as when the same bit of both flips, would leave the sum as it was.
+/// A record as it is added to the sum. Reason: the sum of plain records would not change if one
+/// grows by what another loses, as when the same bit of both flips.
 fn mixed(record: u128) -> u128 {
     let mix = |x: u128| (x ^ x >> 64).wrapping_mul(MIXER);
     mix(mix(record))
 }
 
-/// What is counted of records, to tell whether they are those that were written.
+/// The number and the checksum of records, to verify that they are those that were written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Total {
     records: u64,
@@ -220,7 +220,7 @@ impl Total {
         self.records
     }
 
-    /// The sum as it stands in the file.
+    /// The bytes of the sum in the file.
     pub(super) fn to_bytes(self) -> [u8; SUM_BYTES as usize] {
         self.sum.to_le_bytes()
     }
@@ -228,8 +228,8 @@ impl Total {
     /// Checks that these are all records of a file that has the total `expected`.
     fn check(&self, expected: &Total) -> Result<()> {
         match self {
-            // There are as many as the header says: of those out of order some are not found where
-            // they are looked for, or are found twice.
+            // The count matches the header, but records that are out of order are not found, or
+            // found twice.
             _ if self.records != expected.records => Err(out_of_order()),
             _ if self.sum != expected.sum => Err(altered()),
             _ => Ok(()),
@@ -242,17 +242,17 @@ impl Total {
 pub(super) struct SeenFile {
     file: File,
     name: String,
-    /// What it has.
+    /// The total that the file should have.
     total: Total,
-    /// What has been looked at.
+    /// The total of the records read so far.
     met: Mutex<Total>,
 }
 
-/// Why the lock of what was met can be had.
+/// Why the lock can be taken.
 const NO_PANIC: &str = "no thread panics while it holds the total";
 
 impl SeenFile {
-    /// The file with this `header`, which errors call `name`.
+    /// Opens the file with this `header`; errors call it `name`.
     pub(super) fn new(file: File, name: &str, header: SeenHeader) -> Result<SeenFile> {
         let meta = file.metadata().map_err(damaged)?;
         if !meta.is_file() {
@@ -278,17 +278,17 @@ impl SeenFile {
         self.total.records
     }
 
-    /// Counts what has been looked at.
+    /// Adds records that were read to the total.
     pub(super) fn add_met(&self, met: Total) {
         self.met.lock().expect(NO_PANIC).add_all(met);
     }
 
-    /// Checks that all of it was looked at, and is what was written.
+    /// Checks that all records were read, and are those that were written.
     pub(super) fn check_met(&self) -> Result<()> {
         self.check(&self.met.lock().expect(NO_PANIC))
     }
 
-    /// Checks that `read` is the total of all that it has.
+    /// Checks that `read` is the total of the whole file.
     pub(super) fn check(&self, read: &Total) -> Result<()> {
         read.check(&self.total).map_err(|error| error.at(&self.name))
     }

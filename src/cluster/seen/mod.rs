@@ -1,4 +1,4 @@
-//! The clusters that are known from earlier runs, with those of this one for later ones.
+//! The clusters of earlier runs, and those of this run, for later ones.
 
 mod file;
 
@@ -16,10 +16,10 @@ use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, FingerprintKey};
 use file::{DIGEST_BYTES, MAGIC, SeenFile, SeenHeader, Total, damaged, remains_in};
 
-/// The clusters of earlier runs, and those of this one, which a later run may want to know.
+/// The clusters of earlier runs, and those of this run, for later ones.
 ///
-/// Every fingerprint is in one of three places: in the set in memory; in the seen file, where that
-/// has no room in memory; or in a file of this run's, when the set was full.
+/// Every fingerprint is in one of three places: in the set in memory; in the seen file, if that
+/// does not fit in memory; or, once the set is full, in a temporary file of this run.
 #[derive(Debug, Default)]
 pub struct Seen {
     set: ClusterSet,
@@ -30,8 +30,12 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Begins with no clusters, to be written with this key and digest, which has 16 digits. (The
-    /// default is not to be written.)
+    /// Begins with no clusters, to be written with this key, and with the digest of the profile in
+    /// use. (The default is for one run, and not to be written.)
+    ///
+    /// # Panics
+    ///
+    /// If the digest has not 16 digits, as [`Profile::digest`](crate::Profile::digest) has.
     pub fn new(key: FingerprintKey, digest: &str) -> Seen {
         assert_eq!(digest.len(), DIGEST_BYTES, "the digest has its place in the header");
         Seen { remembers: Some((key, digest.to_string())), ..Seen::default() }
@@ -58,21 +62,21 @@ impl Seen {
         Ok(seen)
     }
 
-    /// Keeps the clusters for a run that leaves them out, and is not to write them.
+    /// Makes the clusters read-only: the run leaves them out, and does not write them.
     pub fn read_only(self) -> Seen {
         Seen { remembers: None, ..self }
     }
 
-    /// Does `bytes`, the start of a file, say that it is a seen file?
+    /// Is a file that starts with `bytes` a seen file?
     pub fn is_announced_by(bytes: &[u8]) -> bool {
         bytes.starts_with(MAGIC)
     }
 
     /// Checks by `head`, the first bytes of a file (as many as a header has, or all it has), that
-    /// it is not what is left of a damaged seen file, which a run would take for a list of nothing
-    /// that it knows. Lines of lists end with `separator`.
+    /// it is not a damaged seen file, which a run would read as a list of unknown lines. Lines of
+    /// lists end with `separator`.
     ///
-    /// Failure: an input error. A seen file with its first bytes is none.
+    /// Failure: an input error. A seen file with an intact start passes.
     pub fn check_list(head: &[u8], separator: u8) -> Result<()> {
         remains_in(head, separator).map_or(Ok(()), |found| {
             Err(Error::input(format!(
@@ -82,7 +86,7 @@ impl Seen {
         })
     }
 
-    /// The key of all fingerprints, if they are to be written.
+    /// The key that all fingerprints are made with; of the default, which takes any, there is none.
     pub fn key(&self) -> Option<FingerprintKey> {
         self.remembers.as_ref().map(|(key, _)| key.clone())
     }
@@ -98,7 +102,7 @@ impl Seen {
         self.old.is_none()
     }
 
-    /// Takes the fingerprints of this run that are neither in the set nor in the seen file.
+    /// Adds the fingerprints of this run that are neither in the set nor in the seen file.
     pub fn remember(&self, fresh: Sorted) {
         self.fresh.set(fresh).expect("a run takes one such file");
     }
@@ -116,8 +120,8 @@ impl Seen {
             old.between(partition, range).map_err(|error| io::Error::other(old.damaged(error)))?;
         let mut met = Total::default();
         let mut next = || -> io::Result<Option<Fingerprint>> {
-            // Our own error inside of one of `io`: a plain one would be taken on its way for a
-            // failure of a temporary file.
+            // Our own error inside an `io::Error`: a plain one would be reported as a failure of a
+            // temporary file.
             let known = ascending.next().map_err(|error| io::Error::other(old.damaged(error)))?;
             known.into_iter().for_each(|record| met.add(record));
             Ok(known)
@@ -135,20 +139,21 @@ impl Seen {
             known != Some(fingerprint)
         });
         failure?;
-        // To the end, so that damage is noticed before anything is written.
+        // Reads to the end, so that damage is noticed before anything is written.
         while next()?.is_some() {}
         old.add_met(met);
         Ok(())
     }
 
-    /// Checks that all of the seen file was looked at, and is what was written: its records are in
+    /// Checks that all of the seen file was read, and is what was written: its records are in
     /// order, and their sum is right.
     pub fn check(&self) -> Result<()> {
         let Some(old) = &self.old else { return Ok(()) };
         old.check_met()
     }
 
-    /// Gives `each` the bytes of a seen file with all fingerprints, old and new, piece by piece.
+    /// Gives `each` the bytes of a seen file with all fingerprints, old and new, piece by piece;
+    /// nothing if this is [read only](Seen::read_only), or for one run.
     ///
     /// Memory: one partition of the set.
     ///

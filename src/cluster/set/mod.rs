@@ -59,26 +59,26 @@ impl ClusterSet {
 
     /// Could the tables take more than `bytes` after another batch?
     ///
-    /// Bet: a batch is small beside a set that is nearly full, so every partition grows once at
-    /// most, by three tenths. By more it grows only within these bounds (see [`Outlook`]).
+    /// Bet: a batch is small compared with a set that is nearly full, so every partition grows at
+    /// most once, by three tenths. It grows by more only within these bounds (see [`Outlook`]).
     pub fn may_exceed(&self, bytes: u64) -> bool {
         let now = self.memory_bytes();
         now + now / 10 * 3 > bytes
     }
 
-    /// Puts `fingerprint` in; says whether it is new.
+    /// Inserts `fingerprint`; returns whether it is new.
     pub fn insert(&self, fingerprint: Fingerprint) -> bool {
         self.partition(partition_of(fingerprint)).insert(fingerprint)
     }
 
-    /// Puts in those of `partition`, which is empty, that another run had: `sorted`, in ascending
-    /// order, none of them twice.
+    /// Fills `partition`, which is empty, with the fingerprints of another run: `sorted`, in
+    /// ascending order, without duplicates.
     pub(super) fn load(&self, partition: usize, sorted: &[Fingerprint]) {
         self.partition(partition).load(sorted);
     }
 
-    /// Forgets the fingerprints of `partition`, and gives their pages back. Threads
-    /// may do so at once.
+    /// Removes the fingerprints of `partition`, and frees their pages. Several threads may do so at
+    /// the same time.
     pub fn forget(&self, partition: usize) {
         self.partition(partition).forget();
     }

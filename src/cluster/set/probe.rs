@@ -1,16 +1,16 @@
-//! HOT: once per record. Records put into a table, the homes of those to come asked for ahead.
+//! HOT: once per record. Inserts records into a table, and prefetches the homes of later ones.
 //!
 //! ```text
 //! record             0 ........ 32 ........ 64
 //!         is put in ^           ^            ^ its home is asked for: a cache line of four slots
-//!                               its home is there: if it is full, the line behind is asked for
+//!                               its home is there: if it is full, the line after is asked for
 //! ```
 //!
-//! All of a line is compared at once, with AVX-512 or AVX2 where the machine has it. No branch
-//! depends on whether the record is new, which cannot be foretold: where it is already, it is
-//! written again. Only if its home is full of others the search goes on, to the next line.
+//! All of a line is compared at once, with AVX-512 or AVX2 if the machine has it. No branch depends
+//! on whether the record is new, which cannot be predicted: if it is there, it is written again.
+//! Only if its home is full of others does the search go on, to the next line.
 //!
-//! Price: some 60 instructions, and what is waited for. Guard: `benches/cluster.rs`. Twin:
+//! Price: some 60 instructions, and waiting for memory. Guard: `benches/cluster.rs`. Twin:
 //! [`Table::insert`].
 //!
 //! Unsafe: a call of a function that is compiled for instructions that not every processor has,
@@ -32,26 +32,26 @@ pub(super) enum Probe {
     Portable,
 }
 
-/// Fingerprints one behind the other in memory, and for each of them whether it is new.
+/// Fingerprints that are contiguous in memory, and for each whether it is new.
 pub(super) type Run<'a> = (&'a [Fingerprint], &'a [AtomicU8]);
 
-/// How many records ahead the home of one is asked for.
+/// How many records ahead a home is prefetched.
 const AHEAD: usize = 64;
 
-/// How many records ahead the home of one is there, so that it can be seen whether it is full.
+/// How many records ahead a home has arrived, so that whether it is full can be checked.
 const THERE: usize = 32;
 
-/// How many runs ahead their fingerprints are asked for. Reason: a chunk of a list has some 40 of a
-/// partition, so the homes of the next run or two are being asked for.
+/// How many runs ahead fingerprints are prefetched. Reason: a chunk of a list has some 40
+/// fingerprints of a partition, so the homes of the next run or two are already being prefetched.
 const RUNS_AHEAD: usize = 3;
 
 impl Probe {
-    /// The fastest that the machine has.
+    /// Returns the fastest that the machine supports.
     pub(super) fn fastest() -> Probe {
         *Self::all().last().expect("there is always one")
     }
 
-    /// All that the machine has, the fastest last.
+    /// Returns all that the machine supports, the fastest last.
     fn all() -> Vec<Probe> {
         #[cfg(target_arch = "x86_64")]
         let vectors = {
@@ -69,8 +69,8 @@ impl Probe {
         [Probe::Portable].into_iter().chain(there).collect()
     }
 
-    /// Puts the fingerprints of all `runs` into `table`, in their order, and says
-    /// which of them are new.
+    /// Inserts the fingerprints of all `runs` into `table`, in order, and reports which of them are
+    /// new.
     #[inline]
     pub(super) fn insert_all<'a>(
         self,
@@ -96,7 +96,7 @@ fn insert_all<'a>(
     at_once: impl Fn(&mut Line, u128) -> Option<bool>,
 ) {
     // Bet: another thread has written the fingerprints, and the table is not in the cache either.
-    // So both are asked for before it is their turn, the fingerprints first.
+    // So both are prefetched, the fingerprints first.
     let mut runs_ahead = runs.clone();
     runs_ahead.by_ref().take(RUNS_AHEAD).for_each(|(fingerprints, _)| prefetch_all(fingerprints));
     let mut ahead = runs.clone().flat_map(|(fingerprints, _)| fingerprints);
@@ -119,13 +119,13 @@ fn insert_all<'a>(
     }
 }
 
-/// Puts `value` into the `line`, unless it is there already; says whether it is new. `None` if it
-/// is not, and there is no room. By bits of slots, two for each: those that are `equal` to it, and
-/// those that are `empty`.
+/// Inserts `value` into the `line`, unless it is there; returns whether it is new. `None` if it is
+/// not there, and there is no room. `equal` and `empty` have two bits for each slot: whether it is
+/// equal to the value, and whether it is empty.
 #[inline(always)]
 fn put(line: &mut Line, value: u128, equal: u32, empty: u32) -> Option<bool> {
     let is_new = equal == 0;
-    // Written again where it is already, so that no branch depends on it.
+    // Written again if it is already there, to avoid a branch.
     let place = if is_new { empty } else { equal }.trailing_zeros() / 2;
     *line.get_mut(place as usize)? = value;
     Some(is_new)
@@ -205,7 +205,7 @@ mod tests {
 
     use super::*;
 
-    /// Puts `values` in by `probe`, and says which are new, and what is in the table then.
+    /// Inserts `values` by `probe`, and returns which are new, and what is in the table then.
     fn inserted(probe: Probe, values: &[u128]) -> (Vec<bool>, Vec<u128>) {
         let mut table = Table::default();
         let fingerprints: Vec<Fingerprint> = values.iter().copied().map(Fingerprint).collect();

@@ -9,12 +9,12 @@ use crate::bytes::prefetch::prefetch;
 use crate::cluster::scatter::PARTITIONS;
 use crate::fingerprint::Fingerprint;
 
-/// What is still to come behind a batch.
+/// What is expected after a batch.
 #[derive(Clone, Copy, Debug)]
 pub struct Outlook {
-    /// How many records, about.
+    /// About how many records.
     pub records: u64,
-    /// Bytes of memory that all tables may take: they make room ahead of need only as far as
+    /// Bytes of memory that all tables may take: they reserve room ahead only as far as
     /// [`may_exceed`](crate::cluster::ClusterSet::may_exceed) allows afterwards.
     pub bytes_max: u64,
 }
@@ -22,20 +22,20 @@ pub struct Outlook {
 /// A slot without a fingerprint. The fingerprint with this value is kept beside the slots.
 pub(super) const EMPTY: u128 = 0;
 
-/// How many times as much room as is needed a table has at most ahead of need. Reason: a list
-/// may turn to lines that it had before; but batches of a packed file are short, and what
-/// they need says little.
+/// Most room that a table reserves ahead, as a multiple of what it needs. Reason: a list may repeat
+/// lines from some point on; but batches of a compressed file are short, and what they need says
+/// little about the rest.
 const AHEAD_TIMES_MAX: usize = 16;
 
-/// Slots of a line, which come from memory together: a cache line of x86-64, and of most of
-/// aarch64.
+/// Slots of a line, which are loaded together: a cache line of x86-64, and of most aarch64
+/// processors.
 pub(super) const LINE_SLOTS: usize = 4;
 
-/// Lines that a table has at least behind the last home, for what that has no room for.
+/// Least number of lines after the last home, for what does not fit there.
 const TAIL_LINES: usize = 16;
 
-/// Bytes of slots for which the system is asked to make all pages at once. Reason: a call takes as
-/// long as some page faults.
+/// From this many bytes of slots on, the system is asked to populate all pages at once. Reason: a
+/// call takes as long as some page faults.
 const PAGES_BYTES_MIN: usize = 64 << 10;
 
 /// One partition: open addressing, by lines of four slots.
@@ -54,15 +54,15 @@ const PAGES_BYTES_MIN: usize = 64 << 10;
 ///   21.3 if the input is as long as it seemed; more where room was made for a batch that
 ///   brought few new ones.
 /// - Growing, and listing in order, are one pass from front to back: what is in a full line and
-///   what comes behind it may be out of order, and nothing else.
+///   what comes after it may be out of order, and nothing else.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
-    /// Three slots more than those of all lines: what there is of them before the first cache line
-    /// is left out, the rest is behind the last. Or nothing at all.
+    /// Three slots more than those of all lines, to align the lines: some are unused before the
+    /// first cache line, the rest after the last. Or empty.
     slots: Vec<u128>,
     /// Where the first line begins.
     start: usize,
-    /// Lines that are a home. What the last of them have no room for is in the tail behind.
+    /// How many lines are homes. What does not fit in the last of them is in the tail after them.
     homes: usize,
     len: usize,
     growth: Growth,
@@ -72,7 +72,7 @@ pub(crate) struct Table {
 /// Slots that are looked at together.
 pub(super) type Line = [u128; LINE_SLOTS];
 
-/// Which share of the latest records was new: an older batch counts half as much as the next.
+/// The share of recent records that was new: each older batch counts half as much as the next.
 #[derive(Debug, Default)]
 struct Growth {
     records: usize,
@@ -92,10 +92,10 @@ impl Table {
         self.slots.len() as u64 * 16
     }
 
-    /// What is in it, sorted.
+    /// Returns all fingerprints, sorted.
     pub(crate) fn sorted(&self) -> impl Iterator<Item = u128> + Clone + '_ {
         let zero = self.holds_zero.then_some(EMPTY);
-        // What was not put in its home is in the lines behind, up to the first that is not full.
+        // What is not in its home is in the lines after it, up to the first that is not full.
         let groups = self.lines().chunk_by(|line, _| !line.contains(&EMPTY));
         let sorted = groups.flat_map(|lines| {
             let mut group: Vec<u128> = lines.as_flattened().to_vec();
@@ -105,8 +105,7 @@ impl Table {
         zero.into_iter().chain(sorted)
     }
 
-    /// Asks for the home of `fingerprint`, so that those of some are on their way from memory at
-    /// once; says which it is.
+    /// Prefetches the home of `fingerprint`, so that cache misses overlap; returns its number.
     #[inline]
     pub(crate) fn prefetch(&self, fingerprint: Fingerprint) -> usize {
         let home = home(fingerprint.0, self.homes);
@@ -114,12 +113,12 @@ impl Table {
         home
     }
 
-    /// Asks for the line behind `home`, too, if that is full; which is read, so some time after it
-    /// was asked for.
+    /// Prefetches the line after `home`, too, if that is full. Reads `home`, so it should have been
+    /// prefetched some time before.
     #[inline]
     pub(super) fn prefetch_behind_full(&self, home: usize) {
         let lines = self.lines();
-        // They are taken from the first slot on. No branch, since it cannot be foretold.
+        // Slots are filled from the first on. No branch, since it cannot be predicted.
         let is_full = lines.get(home).is_some_and(|line| line[LINE_SLOTS - 1] != EMPTY);
         lines.get(home + usize::from(is_full)).into_iter().for_each(prefetch);
     }
@@ -135,10 +134,10 @@ impl Table {
     }
 
     /// Makes room for as many of `records` fingerprints as are likely to be new, before the first
-    /// of them comes: the homes of some are asked for ahead.
+    /// of them is inserted, since homes are prefetched ahead.
     ///
-    /// With an `outlook` it makes room for the new ones among the rest of the input at once, and
-    /// gives some back where there were fewer of them than it looked like.
+    /// With an `outlook` it makes room at once for the new ones that are expected in the rest of
+    /// the input, and shrinks when there were fewer than expected.
     pub(super) fn expect(&mut self, records: usize, outlook: Option<Outlook>) {
         self.growth.new += self.len - self.growth.len;
         let Growth { records: told, new, .. } = self.growth;
@@ -150,7 +149,7 @@ impl Table {
         if let Some(Outlook { records: rest, bytes_max }) = outlook.filter(|_| told > 0) {
             let rest = usize::try_from(rest).unwrap_or(usize::MAX) / PARTITIONS;
             let all = wanted.saturating_add(likely(rest));
-            // Three quarters full if it comes as it looks: the share of new ones is no constant.
+            // Three quarters full if the estimate is right: the share of new ones is not constant.
             let homes = (all.min(wanted * AHEAD_TIMES_MAX) / 3 * 4 + 16).div_ceil(LINE_SLOTS);
             let bytes = ((homes + TAIL_LINES) * size_of::<Line>() * PARTITIONS) as u64;
             let fits = bytes / 10 * 13 < bytes_max;
@@ -163,21 +162,22 @@ impl Table {
         }
     }
 
-    /// Puts what another run had into this table, which is empty: `sorted`, in ascending order,
-    /// none of them twice.
+    /// Fills this table, which is empty, with the fingerprints of another run: `sorted`, in
+    /// ascending order, without duplicates.
     ///
-    /// One by one they would be looked for where values stand crowded, each behind all before it.
+    /// Inserted one by one, each would be searched for past all those before it, where values are
+    /// crowded.
     pub(super) fn load(&mut self, sorted: &[Fingerprint]) {
         assert_eq!(self.len, 0, "only an empty table is loaded");
         self.holds_zero = sorted.first() == Some(&Fingerprint(EMPTY));
         self.len = sorted.len();
-        // It says nothing of the records of this run.
+        // This share does not apply to the records of this run.
         self.growth.len = self.len;
         let values = sorted.iter().map(|fingerprint| fingerprint.0);
         self.place(values, room_for(self.len, 0));
     }
 
-    /// Forgets all, and gives the pages back.
+    /// Removes everything, and frees the pages.
     pub(super) fn forget(&mut self) {
         let mut slots = std::mem::take(&mut self.slots);
         slots.clear();
@@ -187,7 +187,7 @@ impl Table {
         *self = Table { slots, ..Table::default() };
     }
 
-    /// Puts `fingerprint` in, and says whether it is new.
+    /// Inserts `fingerprint`, and returns whether it is new.
     #[inline(always)]
     pub(super) fn insert(&mut self, fingerprint: Fingerprint) -> bool {
         self.insert_with(fingerprint, |line, value| {
@@ -198,8 +198,8 @@ impl Table {
         })
     }
 
-    /// Puts `fingerprint` in, and says whether it is new. `at_once` does it in a line, and says
-    /// whether the value is new; `None` says that the line is full of others.
+    /// Inserts `fingerprint`, and returns whether it is new. `at_once` inserts into a line, and
+    /// returns whether the value is new; `None` if the line is full of others.
     #[inline(always)]
     pub(super) fn insert_with(
         &mut self,
@@ -232,8 +232,7 @@ impl Table {
         last.is_some_and(|line| line.contains(&value))
     }
 
-    /// Bet: it hardly ever happens, so it does not matter if the lines no longer begin where cache
-    /// lines do.
+    /// Bet: this hardly ever happens, so the lines need not stay aligned to cache lines.
     #[cold]
     fn lengthen_tail(&mut self) {
         self.slots.resize(self.slots.len() + TAIL_LINES * LINE_SLOTS, EMPTY);
@@ -245,7 +244,7 @@ impl Table {
         self.spread(room_for(wanted, self.homes));
     }
 
-    /// Spreads what is there over `homes` homes.
+    /// Redistributes the fingerprints over `homes` homes.
     #[cold]
     fn spread(&mut self, homes: usize) {
         let start = std::mem::take(&mut self.start);
@@ -257,7 +256,7 @@ impl Table {
     /// front to back, in new memory: in the same, it would take two passes, and the allocator would
     /// copy tables of less than a mebibyte anyway.
     fn place(&mut self, values: impl Iterator<Item = u128>, homes: usize) {
-        // Cache lines begin at most so far behind what the allocator gives.
+        // The first cache line begins at most this far after the start of the allocation.
         let before = LINE_SLOTS - 1;
         self.slots = empty_slots((homes + TAIL_LINES) * LINE_SLOTS + before);
         self.start = self.slots.as_ptr().align_offset(size_of::<Line>()).min(before);
@@ -265,12 +264,12 @@ impl Table {
         let mut taken = vec![0u8; homes + TAIL_LINES];
         let (mut last_home, mut at) = (0, 0);
         for value in values {
-            // No branches on whether a slot is taken, which cannot be foretold: an empty one is
+            // No branches on whether a slot is taken, which cannot be predicted: an empty one is
             // written to the next free one, which is empty.
             let is_taken = value != EMPTY;
             let its_home = if is_taken { home(value, homes) } else { last_home };
-            // The lines from one home to where its value went are full, so the next homes need not
-            // look there again: a file that somebody made up may crowd all of its values.
+            // The lines from a home to where its value went are full, so the next homes need not
+            // search there again: a crafted file may crowd all of its values.
             at = if its_home < last_home { its_home } else { at.max(its_home) };
             last_home = its_home;
             while usize::from(taken[at]) == LINE_SLOTS {
@@ -285,8 +284,8 @@ impl Table {
         }
     }
 
-    /// Puts `value`, which is not [`EMPTY`], in the first line from its home on where `at_once`
-    /// can settle it.
+    /// Inserts `value`, which is not [`EMPTY`], into the first line from its home on for which
+    /// `at_once` returns an answer.
     #[inline(always)]
     fn put(&mut self, value: u128, at_once: impl Fn(&mut Line, u128) -> Option<bool>) -> bool {
         let mut at = home(value, self.homes);
@@ -303,8 +302,8 @@ impl Table {
     }
 }
 
-/// How many homes there are to be for `wanted` fingerprints where there are `homes`: by as many
-/// steps of three tenths at once as that takes.
+/// How many homes a table of `homes` grows to for `wanted` fingerprints: by as many steps of three
+/// tenths as that takes.
 fn room_for(wanted: usize, mut homes: usize) -> usize {
     loop {
         homes = (homes + homes * 3 / 10).max(4);
@@ -314,9 +313,9 @@ fn room_for(wanted: usize, mut homes: usize) -> usize {
     }
 }
 
-/// So many empty slots, whose pages are made, or else written here. Zeros from the system would
-/// cost two page faults for a page that is read before it is written, the second of which stops
-/// the other threads.
+/// Allocates this many empty slots, with their pages populated by the system, or else by writing
+/// them. Lazily zeroed pages would cost two page faults for a page that is read before it is
+/// written, the second of which stops the other threads.
 #[inline(never)]
 fn empty_slots(count: usize) -> Vec<u128> {
     let mut slots = vec![EMPTY; count];
@@ -327,8 +326,7 @@ fn empty_slots(count: usize) -> Vec<u128> {
     slots
 }
 
-/// The line of `homes` where `fingerprint` is looked for first. The partition's bits are the same
-/// for all.
+/// The home of `fingerprint`, of `homes`. The partition's bits are the same for all fingerprints.
 #[inline]
 fn home(fingerprint: u128, homes: usize) -> usize {
     let bits = (fingerprint >> 56) as u64;
@@ -392,7 +390,7 @@ mod tests {
         let fresh: Vec<usize> = (0..3 * AHEAD_TIMES_MAX).collect();
         let (after, len) = memory(&fresh, Some(u64::MAX));
         let of = |batches: usize| (BATCH * batches * 4 / 3 * 16) as u64;
-        // With the second batch, for two of them so many times.
+        // With the second batch, for two of them this many times.
         assert!(
             (of(2 * AHEAD_TIMES_MAX - 2)..of(2 * AHEAD_TIMES_MAX + 2)).contains(&after[1]),
             "{after:?}"
@@ -413,7 +411,7 @@ mod tests {
         let mut table = Table::default();
         table.load(&sorted);
         assert!(table.sorted().eq(sorted.iter().map(|one| one.0)));
-        // Batches of which nothing is new, with much behind them.
+        // Batches of which nothing is new, with much after them.
         let loaded = table.memory_bytes();
         for _ in 0..3 {
             let records = (40 * BATCH * PARTITIONS) as u64;
@@ -449,7 +447,7 @@ mod tests {
     #[test]
     fn crowded_values_are_loaded() {
         const CROWD: u128 = 400_000;
-        // Half of them have the first home, and the others homes behind it that those have filled.
+        // Half of them have the first home, and the others homes after it that those have filled.
         // If each were looked for from its home on, it would take minutes.
         let first = (0..CROWD).map(|low| low + 1);
         let others = (1..CROWD).map(|high| high * ((1 << 118) / CROWD));

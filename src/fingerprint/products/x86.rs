@@ -102,7 +102,7 @@ pub(super) fn halves_pclmulqdq(keys: &Keys, rest: Rest) -> [u64; 2] {
     halves(keys, rows_pclmulqdq(keys, rest.text), rest)
 }
 
-/// Both rows of `text`, one behind the other; 64 bytes at once.
+/// Both rows of `text`, one after the other; 64 bytes at once.
 #[inline]
 #[target_feature(enable = "bmi2,avx512f,avx512bw,avx512vl,vpclmulqdq")]
 fn rows_avx512(keys: &Keys, text: &[u8]) -> __m256i {
@@ -136,12 +136,12 @@ fn rows_avx512(keys: &Keys, text: &[u8]) -> __m256i {
     _mm512_castsi512_si256(_mm512_shuffle_i64x2::<0b00_00_10_00>(rows, rows))
 }
 
-/// Both rows of `text`, one behind the other; 32 bytes at once.
+/// Both rows of `text`, one after the other; 32 bytes at once.
 #[inline]
 #[target_feature(enable = "avx2,vpclmulqdq")]
 fn rows_vpclmulqdq(keys: &Keys, text: &[u8]) -> __m256i {
     let mut rows = [_mm256_setzero_si256(); 2];
-    // In words of 32 bits: how many there are, what is left behind them, and where the last
+    // In words of 32 bits: how many there are, what is left after them, and where the last
     // pair ends.
     let words = _mm256_set1_epi32((text.len() / 4) as i32);
     let last = _mm256_set1_epi32(last_word(text) as i32);

@@ -27,7 +27,7 @@ pub(super) struct Circumstances<'a> {
     pub(super) url: &'a str,
 }
 
-/// A body: its size in bytes and what stands for its bytes.
+/// A body: its size in bytes, and a number that stands for its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Body {
     pub(super) size: u64,
@@ -41,7 +41,7 @@ pub(super) fn body(
     at: Circumstances<'_>,
     random: &mut Random,
 ) -> Body {
-    // Drawn always, so that one switch does not move everything behind it.
+    // Always drawn, so that one switch does not change all later draws.
     let (place, noisy, nonce) = (random.below(3), random.below(1_000), random.bits());
     let is_static = target.handler == Handler::Asset;
     let has = |feature| layout.features.has(feature) && !is_static;

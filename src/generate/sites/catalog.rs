@@ -1,4 +1,4 @@
-//! Scripts that are asked with a value in two spellings, and with parameters that say nothing.
+//! Scripts with a value in two spellings, and scripts with parameters that have no effect.
 //!
 //! ```text
 //! /guide.php?place=12&edition=en-us    `en-us` is `en`, `de` is another page      (value-alias),
@@ -26,7 +26,7 @@ const UNTRANSLATED: [u64; 3] = [20, 50, 80];
 const PLACES: u64 = 80;
 const CASES: u64 = 120;
 
-/// Parameters of a site that say nothing, and how many of them are used from the start.
+/// Parameters of a site that have no effect, and how many of them are used from the start.
 const SILENT: usize = 26;
 const SILENT_EARLY: usize = 18;
 
@@ -46,7 +46,7 @@ pub(super) struct Catalog {
     pub(super) desk_script: &'static str,
     desk_param: &'static str,
     part_param: &'static str,
-    /// Where the parameters that say nothing begin among all names.
+    /// Where the parameters without effect begin among all names.
     silent_start: usize,
 }
 
@@ -109,7 +109,7 @@ impl Catalog {
         if is_other { self.editions[0] } else { value }
     }
 
-    /// A page of the script with parameters that say nothing.
+    /// A page of the script whose parameters have no effect.
     pub(super) fn desk(&self, number: u64, random: &mut Random) -> Target {
         let page = Target::new(Handler::Desk, format!("/{}", self.desk_script))
             .with(self.desk_param, format!("k{}", number % CASES));
@@ -119,7 +119,7 @@ impl Catalog {
         page
     }
 
-    /// Parameters that say nothing with their values, when so many percent of the crawl are over.
+    /// Parameters without effect, with their values, after this share of the crawl in percent.
     pub(super) fn silent(
         &self,
         progress: u64,
@@ -137,7 +137,7 @@ impl Catalog {
         SILENT_PARAMS[(self.silent_start + number) % SILENT_PARAMS.len()]
     }
 
-    /// Does the parameter say nothing under the script with many?
+    /// Has the parameter no effect in the script with many of them?
     #[cfg(test)]
     pub(super) fn is_silent(&self, name: &str) -> bool {
         (0..SILENT).any(|number| self.silent_name(number) == name)

@@ -240,7 +240,7 @@ impl Visit {
         epoch: u64,
         random: &mut Random,
     ) -> Capture {
-        // Whoever has no session is drawn a version of an A/B test at each visit.
+        // Without a session, each visit gets a random version of an A/B test.
         let in_url = [Feature::SessionQuery, Feature::SessionPath, Feature::SessionSegment];
         let draw = random.bits();
         let session =

@@ -111,7 +111,7 @@ fn write_crawl_log(out: &mut impl Write, capture: &Capture) -> io::Result<()> {
 }
 
 fn write_combined(out: &mut impl Write, capture: &Capture) -> io::Result<()> {
-    // Addresses that stand in documents for real ones (RFC 5737).
+    // Addresses that are reserved for documentation (RFC 5737).
     let client = capture.time / 3_600 % 254 + 1;
     write!(
         out,
@@ -193,7 +193,7 @@ impl Moment {
     }
 }
 
-/// Year, month and day of the day that is so many after 1970-01-01.
+/// Year, month and day of the date that is `days` days after 1970-01-01.
 ///
 /// Source: Hinnant, "chrono-compatible low-level date algorithms", 2021. Years start in March, so
 /// that the leap day is the last.

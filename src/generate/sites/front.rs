@@ -1,9 +1,9 @@
-//! Front controllers: scripts that are told by one parameter what another is about.
+//! Front controllers: scripts in which one parameter decides what others mean.
 //!
 //! ```text
-//! /portal.php?action=view&nid=5&tab=…      `tab` says nothing under `view`     (dispatcher)
+//! /portal.php?action=view&nid=5&tab=…      `tab` has no effect under `view`    (dispatcher)
 //! /portal.php?action=faq&nid=5&tab=links   and chooses the page under `faq`
-//! /chart.php?series=7&scale=…              `scale` says nothing by itself      (conditional)
+//! /chart.php?series=7&scale=…              `scale` has no effect by itself     (conditional)
 //! /chart.php?series=7&against=mean&scale=log
 //! ```
 
@@ -30,7 +30,7 @@ const COMPARED: [u64; 4] = [4, 12, 25, 50];
 const SPEAKING_NUMBERS: u64 = 24;
 const COMPARED_NUMBERS: u64 = 12;
 
-/// The scripts of one site that are told what to do.
+/// The front controllers of one site.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Front {
     pub(super) script: &'static str,
@@ -69,7 +69,7 @@ impl Front {
         }
     }
 
-    /// A page of the script that is told what to do.
+    /// A page of a front controller.
     pub(super) fn dispatched(&self, number: u64, random: &mut Random) -> Target {
         let speaks = random.percent(self.speaking_percent);
         let action = if speaks { 3 } else { [0, 0, 0, 1, 1, 2][random.position(6)] };

@@ -26,7 +26,7 @@ const SEQUENCE: u64 = 16;
 const LATER: Feature = Feature::Dispatcher;
 const LATER_SEQUENCE: u64 = 80;
 
-/// Features that give a page as many URLs as one likes. A site that has none of them cannot reach
+/// Features that give a page any number of URLs. A site that has none of them cannot reach
 /// the redundancy that is asked for, so one is added if the plan has any.
 const ENDLESS: [Feature; 6] = [
     Feature::SessionQuery,
@@ -114,7 +114,7 @@ pub(super) struct Layout {
     /// Do pages on the mobile host have other bytes?
     pub(super) mobile_differs: bool,
     pub(super) names: Names,
-    /// The scripts that are told by parameters what to do.
+    /// The front controllers.
     pub(super) front: Front,
     /// The scripts with many parameters, and with values in two spellings.
     pub(super) catalog: Catalog,

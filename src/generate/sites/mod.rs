@@ -86,14 +86,14 @@ const OF_CMS: [(Feature, u8); 5] = [
     (Feature::ManyParams, 60),
 ];
 
-/// What the sites are to be.
+/// Describes the sites to generate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SitesPlan {
     /// How many; 1 to [`SITES_MAX`].
     pub sites: u32,
     /// Fewest and most distinct URLs of a site; 10 to [`URLS_PER_SITE_MAX`].
     pub urls_per_site: (u32, u32),
-    /// Which of the sets of this plan. Sites of different seeds have nothing to do with each other.
+    /// Which of the sets of this plan. Sites of different seeds are unrelated.
     pub seed: u64,
     /// How often bodies differ although nothing has changed.
     pub noise: Noise,

@@ -97,12 +97,12 @@ impl Target {
         text
     }
 
-    /// How many pages a list of so many entries has.
+    /// How many pages a list with this number of entries has.
     pub(super) fn list_pages(&self) -> u32 {
         self.entries.div_ceil(ENTRIES).max(1)
     }
 
-    /// How many lines of a history of so many are shown under `limit`.
+    /// How many of the given number of lines of a history are shown with `limit`.
     pub(super) fn lines_shown(&self, limit: u32) -> u32 {
         self.entries.min(limit)
     }
@@ -163,7 +163,7 @@ impl<'a> Targets<'a> {
         };
         this.add(Target::new(Handler::Front, "/".into()));
         if has(Feature::LoginReturn) || has(Feature::LoginWall) {
-            // The form itself has the bytes of the pages behind the wall.
+            // The login form itself has the bytes of the pages that require a login.
             let shown = this.shown("login");
             let form = Target::new(Handler::Login, format!("/{}", layout.names.login));
             this.add(Target { shown, ..form });

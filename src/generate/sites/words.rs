@@ -1,7 +1,7 @@
 //! The names that sites choose from: scripts, parameters, values, folders.
 //!
 //! A name means the same wherever a site uses it, unless a feature says otherwise: so no two lists
-//! share a name. Some names stand in the lists that the tool ships with, others do not: what is
+//! share a name. Some names are in the lists that the tool ships with, others are not: what is
 //! known beforehand must not decide what can be learned.
 //!
 //! The order of the rows is part of the truth, as in `vocabulary.rs`.
@@ -72,7 +72,7 @@ pub(super) const HIGHLIGHT_PARAMS: [&str; 3] = ["highlight", "mark", "words"];
 /// Parameters with the number of a revision.
 pub(super) const REVISION_PARAMS: [&str; 3] = ["rev", "oldid", "version"];
 
-/// Scripts that are told by a parameter what to do.
+/// Front controllers.
 pub(super) const FRONT_SCRIPTS: [&str; 4] = ["portal.php", "app.php", "site.asp", "content.jsp"];
 /// Parameters that say what to do.
 pub(super) const ACTION_PARAMS: [&str; 5] = ["action", "option", "module", "do", "mode"];
@@ -121,7 +121,7 @@ pub(super) const DESK_PARAMS: [&str; 3] = ["case", "ticket", "job"];
 pub(super) const PART_PARAMS: [&str; 3] = ["part", "chapter", "sheet"];
 /// Parts.
 pub(super) const PARTS: [&str; 4] = ["summary", "files", "people", "costs"];
-/// Parameters that say nothing.
+/// Parameters without effect.
 pub(super) const SILENT_PARAMS: [&str; 32] = [
     "pos", "slot", "bnr", "bucket", "skin", "theme", "widget", "block", "channel", "promo",
     "teaser", "rail", "hint", "tip", "mood", "beta", "grade", "seen", "visit", "inlet", "crumb",

@@ -1,4 +1,4 @@
-//! Web archives in the format before WARC: ARC files, one record after the other.
+//! ARC files: web archives in the format before WARC.
 //!
 //! ```text
 //! filedesc://NAME 0.0.0.0 20260101000000 text/plain 73\n    the first record: what the file is
@@ -18,19 +18,19 @@ use crate::bytes::show;
 use crate::error::Error;
 use crate::parts;
 
-/// The heads of ARC files: a row for each record but those that describe the file.
+/// Reads the heads of ARC files: a row for each record, except those that describe the file.
 pub(super) struct ArcFile {
     /// Longest field in bytes that is kept whole.
     field_bytes_max: usize,
-    /// Are canonical links of pages looked for?
+    /// Are canonical links looked for in pages?
     reads_pages: bool,
     line: Vec<u8>,
-    /// Fields of a header: 5, or 10 in version 2.
+    /// Number of fields in a header: 5, or 10 in version 2.
     fields: usize,
 }
 
-/// Room for the other fields of a header beside the URL. Reason: an address, a date, a media type,
-/// numbers and the name of a file take some hundred bytes.
+/// Room for the fields of a header other than the URL. Reason: an address, a date, a media type,
+/// numbers and a file name take a few hundred bytes.
 const OTHER_FIELDS_BYTES_MAX: usize = 1000;
 
 impl ArcFile {
@@ -43,7 +43,7 @@ impl ArcFile {
 impl Heads for ArcFile {
     fn read(&mut self, from: &mut Decoded, at: u64, row: &mut Row) -> Result<Head, Flaw> {
         self.line.clear();
-        // The start of a URL that is too long, and behind it the other fields.
+        // The start of a URL that is too long, then the other fields.
         let start_bytes = self.field_bytes_max.saturating_add(1);
         let end_bytes = self.field_bytes_max.saturating_add(OTHER_FIELDS_BYTES_MAX);
         if !from.take_line_ends(&mut self.line, start_bytes, end_bytes) {
@@ -51,8 +51,8 @@ impl Heads for ArcFile {
         }
         let line = self.line.trim_ascii_end();
         let is_file = line.starts_with(b"filedesc://");
-        // Blanks in URLs are not escaped, so fields are counted from the end; the first record
-        // has the fields of its version, which is told in its block.
+        // Spaces in URLs are not escaped, so fields are counted from the end. The first record has
+        // the fields of its version, which its block states.
         let count = match from.ahead(2) {
             version if is_file && version.starts_with(b"2 ") => 10,
             version if is_file && version.starts_with(b"1 ") => 5,
@@ -82,14 +82,14 @@ impl Heads for ArcFile {
     }
 }
 
-/// Do the fields of a head, the first of them last, begin with a URL, an address and a date?
+/// Do the fields of a head, given in reverse order, begin with a URL, an address and a date?
 fn is_page(fields: &[&[u8]]) -> bool {
     let field = |number: usize| fields[fields.len() - 1 - number];
     let is_date = !field(2).is_empty() && field(2).iter().all(u8::is_ascii_digit);
     is_date && parts::scheme_length(field(0)).is_some()
 }
 
-/// Puts into `row` what a head says: its fields but the last, from the end, and that one, `length`.
+/// Fills `row` from a head: `rest` has all fields but the last, in reverse order; `length` is that.
 fn fill(rest: &[&[u8]], length: u64, from: &mut Decoded, row: &mut Row, reads_pages: bool) {
     // URL, address, date, type, and in version 2 status, checksum, redirect, ...
     let field = |number: usize| rest[rest.len() - 1 - number];
@@ -181,7 +181,7 @@ mod tests {
             &[&row, "http://a.test/b c|20261121100000||||1"],
             Some("found \"junk\""),
         );
-        // A URL that is too long is longer than any may be, for those behind; and ends nothing.
+        // A URL that is too long stays longer than any may be, and the next record is read.
         for (bytes, expected) in [(900, 914), (1000, 1014), (5000, 2966), (1 << 20, 2966)] {
             let long =
                 format!("http://a.test/{} 192.0.2.1 20261121100000 no-type", "x".repeat(bytes));

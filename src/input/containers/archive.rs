@@ -1,41 +1,40 @@
-//! Web archives: records of a head and a block, one after the other; what all formats of them have
-//! in common.
+//! What all formats of web archives have in common: records that consist of a head and a block.
 
 use super::decoded::Decoded;
 use super::rows::{Flaw, Parser, Row};
 
-/// What the head of a record says to those who go on.
+/// What the head of a record says about its block.
 pub(super) struct Head {
     /// Bytes of the block.
     pub(super) length: u64,
-    /// Is the record a row? Others say nothing of a page, or say it twice.
+    /// Does the record become a row? Others say nothing about a page, or say it twice.
     pub(super) is_row: bool,
 }
 
 /// Reads the heads of one format.
 pub(super) trait Heads: Send {
-    /// Reads the head of the record at byte `at`, and puts what it says into `row` if it is one;
-    /// it may look ahead into the block for more.
+    /// Reads the head of the record at byte `at`. Fills `row` if the record becomes one, also from
+    /// the start of the block, which it does not consume.
     fn read(&mut self, from: &mut Decoded, at: u64, row: &mut Row) -> Result<Head, Flaw>;
 
     /// What the format calls its records, in messages.
     fn unit(&self) -> &'static str;
 }
 
-/// Takes web archives apart: a row for each record that is one.
+/// The parser of web archives.
 pub(super) struct Archive<H>(pub(super) H);
 
 impl<H: Heads> Parser for Archive<H> {
     fn next(&mut self, from: &mut Decoded, row: &mut Row) -> Result<bool, Flaw> {
         loop {
-            // Line ends after each block; some writers leave them out, others add more.
+            // Line ends follow each block; some writers leave them out, others add more.
             from.skip_all_of(b"\r\n");
             let at = from.at();
             if from.ahead(1).is_empty() {
                 return Ok(false);
             }
             let head = self.0.read(from, at, row)?;
-            // A record whose end is missing says nothing.
+            // A record whose end is missing is no row.
             if !from.skip(head.length) {
                 return Err(Flaw::Cut(at));
             }

@@ -1,11 +1,11 @@
-//! The decoded bytes of a container, with as many of them ahead as its parser asks for.
+//! The decoded bytes of a container, with as much lookahead as its parser asks for.
 
 use std::io;
 
 use crate::error::Error;
 use crate::input::decode::reader::Reader;
 
-/// Bytes asked of the reader at once. Reason: some pages of a web archive, and little memory.
+/// Bytes read at once. Reason: several pages of a web archive, and little memory.
 const READ_BYTES: usize = 256 << 10;
 
 /// A reader, and the bytes that were read but not used.
@@ -13,7 +13,7 @@ pub(crate) struct Decoded {
     reader: Reader,
     buffer: Vec<u8>,
     used: usize,
-    /// Bytes from the start to the first unused one.
+    /// Position of the first unused byte in the decoded file.
     at: u64,
     ended: bool,
     /// Why it ended, unless it was the end of the file.
@@ -21,7 +21,7 @@ pub(crate) struct Decoded {
 }
 
 impl Decoded {
-    /// Goes on after `buffer`, which `reader` has given, with `error` if that ended it.
+    /// Goes on after `buffer`, which came from `reader`; `error` if reading ended with one.
     pub(crate) fn new(
         reader: Reader,
         buffer: Vec<u8>,
@@ -31,12 +31,12 @@ impl Decoded {
         Decoded { reader, buffer, used: 0, at: 0, ended, error }
     }
 
-    /// Where the next byte is: bytes from the start.
+    /// Position of the next byte in the decoded file.
     pub(super) fn at(&self) -> u64 {
         self.at
     }
 
-    /// The next bytes: `bytes` of them or more, or all that is left. Not used up.
+    /// The next `bytes` bytes or more, or all that are left. Does not consume them.
     pub(super) fn ahead(&mut self, bytes: usize) -> &[u8] {
         while self.buffer.len() - self.used < bytes && !self.ended {
             self.buffer.drain(..self.used);
@@ -49,13 +49,13 @@ impl Decoded {
         &self.buffer[self.used..]
     }
 
-    /// Uses up `bytes` bytes, which are ahead.
+    /// Consumes `bytes` bytes, which [`Decoded::ahead`] has returned.
     pub(super) fn consume(&mut self, bytes: usize) {
         self.used += bytes;
         self.at += bytes as u64;
     }
 
-    /// Uses up `bytes` bytes. `false` if there are not as many.
+    /// Consumes `bytes` bytes. `false` if there are fewer.
     pub(super) fn skip(&mut self, bytes: u64) -> bool {
         let mut left = bytes;
         while left > 0 {
@@ -70,7 +70,7 @@ impl Decoded {
         true
     }
 
-    /// Uses up all bytes before the first that is none of `bytes`.
+    /// Consumes all bytes before the first that is not one of `bytes`.
     pub(super) fn skip_all_of(&mut self, bytes: &[u8]) {
         loop {
             let ahead = self.ahead(1);
@@ -83,9 +83,9 @@ impl Decoded {
         }
     }
 
-    /// Uses up everything to the end of `mark`, and appends what is before it to `out`, which is
-    /// allowed to grow to `bytes_max` bytes and one: what is beyond is lost. `false` if there is no
-    /// `mark` any more.
+    /// Consumes everything up to and including `mark`, and appends what is before it to `out`,
+    /// which grows to at most `bytes_max + 1` bytes: the rest is dropped. `false` if no `mark`
+    /// follows.
     pub(super) fn take_until(&mut self, mark: &[u8], out: &mut Vec<u8>, bytes_max: usize) -> bool {
         self.pass_until(mark, |piece| {
             let room = bytes_max.saturating_add(1).saturating_sub(out.len());
@@ -93,9 +93,8 @@ impl Decoded {
         })
     }
 
-    /// Uses up everything to the end of the line, and appends what is before it to `out`, which is
-    /// to hold the first `start_bytes` and the last `end_bytes` of the line: only what is between
-    /// these is lost. `false` if there is no end of a line any more.
+    /// Consumes the line with its end, and appends the line to `out`. Of a long line, only the
+    /// first `start_bytes` and the last `end_bytes` are kept. `false` if no line end follows.
     pub(super) fn take_line_ends(
         &mut self,
         out: &mut Vec<u8>,
@@ -111,8 +110,8 @@ impl Decoded {
         })
     }
 
-    /// Uses up everything to the end of `mark`, and shows what is before it to `each`, piece by
-    /// piece. `false` if there is no `mark` any more.
+    /// Consumes everything up to and including `mark`, and passes what is before it to `each`,
+    /// piece by piece. `false` if no `mark` follows.
     fn pass_until(&mut self, mark: &[u8], mut each: impl FnMut(&[u8])) -> bool {
         let wanted = mark.len();
         loop {
@@ -121,7 +120,7 @@ impl Decoded {
                 [byte] => memchr::memchr(*byte, ahead),
                 _ => memchr::memmem::find(ahead, mark),
             };
-            // The mark may begin with the last bytes.
+            // The last bytes may be the beginning of the mark.
             let keeps = mark.len() - 1;
             let before = found.unwrap_or(ahead.len().saturating_sub(keeps));
             each(&ahead[..before]);
@@ -141,8 +140,7 @@ impl Decoded {
         }
     }
 
-    /// Counts `bytes` bytes of the file as read, or all that are left of it: by who reads them in
-    /// another way.
+    /// Counts `bytes` bytes of the file, or all that are left, as read: those read in another way.
     #[cfg(feature = "parquet")]
     pub(super) fn count(&mut self, bytes: u64) {
         if let Reader::Plain(disk) = &mut self.reader {
@@ -150,14 +148,14 @@ impl Decoded {
         }
     }
 
-    /// What ended the bytes before their end, as an error for people; `shown` is the file's name.
+    /// The error that ended reading, as a message; `shown` is the name of the file.
     pub(super) fn take_error(&mut self, shown: &str) -> Option<Error> {
         let error = self.error.take()?;
         let decoded = self.at + (self.buffer.len() - self.used) as u64;
         Some(self.reader.explain(error, shown, decoded))
     }
 
-    /// Has something ended the bytes before their end?
+    /// Did reading end with an error?
     pub(super) fn is_damaged(&self) -> bool {
         self.error.is_some()
     }

@@ -1,8 +1,8 @@
 //! Where the document type of an XML document ends, such as `<!DOCTYPE urlset [ … ]>`.
 //!
-//! It may declare things between brackets, and anything may stand between quotes, in comments and
-//! in processing instructions. What tells a sitemap from other files and what takes it apart both
-//! ask here, so that they agree. Source: XML 1.0, fifth edition, 2.5, 2.6 and 2.8.
+//! It may have declarations in brackets; quotes, comments and processing instructions may contain
+//! anything. The recognition of sitemaps and their parser both use this, so that they agree.
+//! Source: XML 1.0, fifth edition, 2.5, 2.6 and 2.8.
 
 /// Looks for the end of a document type, whose bytes may come in pieces.
 #[derive(Debug, Default)]
@@ -16,24 +16,24 @@ pub(super) struct DocumentType {
 enum Within {
     #[default]
     Markup,
-    /// So many bytes of `<!--`, or of `<?`, have been seen.
+    /// The start of `<!--` or of `<?`, of which this many bytes were seen.
     Start(u8),
     /// Between quotes of this kind.
     Quotes(u8),
-    /// In a comment, behind so many dashes: two, or fewer.
+    /// In a comment, after this many dashes, at most two.
     Comment(u8),
-    /// In a processing instruction, behind a `?` or not.
+    /// In a processing instruction; was the last byte a `?`?
     Instruction(bool),
 }
 
 impl DocumentType {
-    /// How many bytes of `text`, the next ones behind its first `<`, belong to it,
-    /// if it ends in them.
+    /// How many bytes of `text` belong to the document type, if it ends there. `text` continues
+    /// after its first `<`.
     pub(super) fn end(&mut self, text: &[u8]) -> Option<usize> {
         text.iter().position(|byte| self.ends_with(*byte)).map(|at| at + 1)
     }
 
-    /// Takes the next byte. Is it the last one?
+    /// Takes the next byte. Is it the last one of the document type?
     fn ends_with(&mut self, byte: u8) -> bool {
         self.within = match (self.within, byte) {
             (Within::Quotes(open), _) if byte != open => return false,

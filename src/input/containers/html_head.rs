@@ -1,4 +1,4 @@
-//! What the head of an HTML page in a web archive says.
+//! Finds the canonical link in the head of an HTML page of a web archive.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -11,15 +11,16 @@ use url::Url;
 
 use crate::limits::{HTML_HEAD_BYTES_MAX, HTTP_HEAD_BYTES_MAX};
 
-/// The target of the first link of the relation `canonical` (RFC 6596) in the head of the page
-/// that `body` begins: the body of an HTTP answer as it was sent, in chunks if it `is_chunked`
-/// (RFC 9112 section 7.1), packed by gzip or zstd or not. A relative one that a `<base>` of the
-/// head concerns is resolved, `page` being the URL of the page; others stay as they are.
+/// The target of the first link of the relation `canonical` (RFC 6596) in the head of the page that
+/// begins with `body`: the body of an HTTP response as it was sent, in chunks if it `is_chunked`
+/// (RFC 9112 section 7.1), maybe compressed by gzip or zstd. A relative target is resolved if the
+/// head has a `<base>`, `page` being the URL of the page; others stay as they are.
 ///
 /// - `None` where there is no such link, or none in the first [`HTML_HEAD_BYTES_MAX`] bytes. The
 ///   head ends before the first text or element that belongs to the body, as in browsers (HTML,
 ///   13.2.6.4.4).
-/// - Time: by the bytes of the page; packed ones count [`EXPANSION_MAX`] times at most.
+/// - Time: linear in the bytes of the page; if it is compressed, in at most [`EXPANSION_MAX`] times
+///   as many.
 pub(super) fn canonical_link(body: &[u8], is_chunked: bool, page: &[u8]) -> Option<Vec<u8>> {
     let sent = if is_chunked { without_chunk_sizes(body) } else { Cow::Borrowed(body) };
     let html = unpacked(&sent);
@@ -28,11 +29,11 @@ pub(super) fn canonical_link(body: &[u8], is_chunked: bool, page: &[u8]) -> Opti
         .iter()
         .filter_map(|word| memmem::rfind(&html, word))
         .max()?;
-    // The attribute may stand before the target.
+    // The attribute may be before the target.
     let html = &html[..html.len().min(last + HTTP_HEAD_BYTES_MAX)];
     let mut head = Head::default();
     let mut tokens = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| head.read(event));
-    // Else what is in scripts and titles would be tags.
+    // Otherwise `<` in scripts and titles would begin tags.
     tokens.naively_switch_states(true);
     let Ok(end) = Tokenizer::new_with_emitter(html, tokens).next()?;
     let End { target, base } = end;
@@ -52,18 +53,17 @@ struct Head {
     target: Option<Vec<u8>>,
     /// The target of the first `<base>` that has one.
     base: Option<Vec<u8>>,
-    /// How many templates are open, and elements for who runs no scripts: what is in them is not
-    /// there.
+    /// How many `template` and `noscript` elements are open: what is in them does not count.
     hidden: u32,
 }
 
-/// Why nothing more is read: a link was found, with its target, or the head has ended.
+/// Why parsing stops: a link was found, with its target, or the head has ended.
 struct End {
     target: Option<Vec<u8>>,
     base: Option<Vec<u8>>,
 }
 
-/// The elements of a head, and those around it; its end is seen by others.
+/// The elements of a head and those around it; any other ends the head.
 const ELEMENTS: [&[u8]; 10] = [
     b"html",
     b"head",
@@ -77,11 +77,11 @@ const ELEMENTS: [&[u8]; 10] = [
     b"template",
 ];
 
-/// The elements of a head whose text is none of the page.
+/// The elements of a head whose text is not text of the page.
 const WITH_TEXT: [&[u8]; 3] = [b"title", b"style", b"script"];
 
 impl Head {
-    /// Reads on; returns something when it is enough.
+    /// Takes the next event. Returns the end, if this is it.
     fn read(&mut self, event: CallbackEvent<'_>) -> Option<End> {
         match event {
             CallbackEvent::OpenStartTag { name } => {
@@ -93,7 +93,7 @@ impl Head {
             }
             CallbackEvent::AttributeName { name } => self.attribute = name.to_vec(),
             CallbackEvent::AttributeValue { value } => match &self.attribute[..] {
-                // Of attributes of one name, browsers take the first.
+                // Of several attributes of one name, browsers take the first.
                 b"rel" if self.is_canonical.is_none() => {
                     let mut relations = value.split(u8::is_ascii_whitespace);
                     let is_canonical =
@@ -138,7 +138,7 @@ impl Head {
     }
 }
 
-/// `target`, or where it leads from `base`, which itself may be relative to `page`.
+/// `target`, resolved against `base`, which itself may be relative to `page`.
 fn resolved(target: &[u8], base: Option<&[u8]>, page: &[u8]) -> Option<Vec<u8>> {
     let Some(base) = base else { return Some(target.to_vec()) };
     let [target, base, page] = [target, base, page].map(std::str::from_utf8);
@@ -146,8 +146,8 @@ fn resolved(target: &[u8], base: Option<&[u8]>, page: &[u8]) -> Option<Vec<u8>> 
     Some(String::from(url).into_bytes())
 }
 
-/// The data of chunks: `4\r\n<a>\n\r\n0\r\n`. What has not the shape of a chunk any more is left
-/// out; what has not from its first line on is no chunks, and stays as it is.
+/// The data of chunks: `4\r\n<a>\n\r\n0\r\n`. From the first line on that does not have the shape
+/// of a chunk, the rest is left out; if that is the very first line, `body` is returned as it is.
 fn without_chunk_sizes(body: &[u8]) -> Cow<'_, [u8]> {
     let mut data = Vec::new();
     let mut rest = body;
@@ -164,8 +164,8 @@ fn without_chunk_sizes(body: &[u8]) -> Cow<'_, [u8]> {
     if rest.len() == body.len() { Cow::Borrowed(body) } else { Cow::Owned(data) }
 }
 
-/// How many times as long as it was sent an unpacked page counts. Reason: pages shrink to a fifth
-/// or a tenth; what shrinks more is made to take time.
+/// How many times larger than as sent a page may be when decompressed; the rest is not read.
+/// Reason: pages shrink to a fifth or a tenth; those that shrink more are made to waste time.
 const EXPANSION_MAX: usize = 50;
 
 /// The start of what `sent` holds packed, told by its first bytes: archives keep bodies as they
@@ -173,7 +173,7 @@ const EXPANSION_MAX: usize = 50;
 fn unpacked(sent: &[u8]) -> Cow<'_, [u8]> {
     let mut html = Vec::new();
     let limit = HTML_HEAD_BYTES_MAX.min(EXPANSION_MAX * sent.len()) as u64;
-    // The end is missing where the body is longer; what came before the error counts.
+    // The end is missing where the body was cut off; what came before the error counts.
     let _ = match sent {
         [0x1f, 0x8b, ..] => GzDecoder::new(sent).take(limit).read_to_end(&mut html),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => match zstd::Decoder::with_buffer(sent) {

@@ -1,17 +1,17 @@
-//! What the head of an HTTP answer in a web archive says.
+//! Reads the head of an HTTP response in a web archive.
 
 use super::decoded::Decoded;
 use super::html_head;
 use super::rows::Row;
 use crate::limits::{HTML_HEAD_BYTES_MAX, HTTP_HEAD_BYTES_MAX};
 
-/// Puts status, media type, redirect and canonical link of the HTTP answer that begins with the
-/// next byte into `row`, where it has none yet. If it `reads_pages`, the link may be in the page
-/// itself, if that is HTML. Uses nothing up.
+/// Puts status, media type, redirect and canonical link of the HTTP response that begins with the
+/// next byte into those fields of `row` that are empty. If `reads_pages`, the link may be in the
+/// page itself, if that is HTML. Consumes nothing.
 ///
-/// - Limits: of the `block_bytes` bytes of the answer only the first [`HTTP_HEAD_BYTES_MAX`] are
-///   looked at, and of the page [`HTML_HEAD_BYTES_MAX`]; what goes beyond them is not seen.
-/// - Failure: none. What is no HTTP says nothing.
+/// - Limits: of the `block_bytes` bytes of the response only the first [`HTTP_HEAD_BYTES_MAX`] are
+///   read, and of the page [`HTML_HEAD_BYTES_MAX`].
+/// - Failure: none. A block that is not HTTP changes nothing.
 pub(super) fn look_at(from: &mut Decoded, block_bytes: u64, row: &mut Row, reads_pages: bool) {
     let (head, is_whole) = start(from, block_bytes, HTTP_HEAD_BYTES_MAX);
     let Some(body) = read(head, is_whole, row) else { return };
@@ -22,14 +22,14 @@ pub(super) fn look_at(from: &mut Decoded, block_bytes: u64, row: &mut Row, reads
     }
 }
 
-/// The first `bytes_max` bytes of the block, or all that there are, and whether they are the whole.
+/// The first `bytes_max` bytes of the block, or all of them; and whether that is the whole block.
 fn start(from: &mut Decoded, block_bytes: u64, bytes_max: usize) -> (&[u8], bool) {
     let wanted = usize::try_from(block_bytes).unwrap_or(usize::MAX).min(bytes_max);
     let ahead = from.ahead(wanted);
     (&ahead[..ahead.len().min(wanted)], wanted as u64 == block_bytes)
 }
 
-/// Where the body of an answer is, and how it was sent.
+/// Where the body of a response is, and how it was sent.
 #[derive(Debug, Default, PartialEq)]
 struct Body {
     /// Bytes of the head before it.
@@ -37,8 +37,8 @@ struct Body {
     is_chunked: bool,
 }
 
-/// Puts what `head` says into `row`; if it is not the `is_whole` answer, its last line may be cut
-/// short. Returns the body, if the head has an end.
+/// Fills `row` from `head`. Unless `is_whole`, `head` may end within a line. Returns the body, if
+/// the head has an end.
 fn read(head: &[u8], is_whole: bool, row: &mut Row) -> Option<Body> {
     let mut body = Body::default();
     let mut lines =
@@ -69,7 +69,7 @@ fn read(head: &[u8], is_whole: bool, row: &mut Row) -> Option<Body> {
     None
 }
 
-/// Is a media type that of a page whose head can say something? XHTML is close enough.
+/// Is it the media type of HTML? XHTML is close enough.
 fn is_html(mime: &[u8]) -> bool {
     let essence = mime.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
     { [&b"text/html"[..], b"application/xhtml+xml"] }
@@ -85,7 +85,7 @@ fn status_of(line: &[u8]) -> Option<&[u8]> {
 }
 
 /// The target of the relation `canonical` among the links of a header `Link` (RFC 8288 section 3):
-/// `<https://a.test/>; rel="canonical"`, several of them parted by commas.
+/// `<https://a.test/>; rel="canonical"`, several of them separated by commas.
 fn canonical_of(mut links: &[u8]) -> Option<&[u8]> {
     loop {
         let start = memchr::memchr(b'<', links)? + 1;
@@ -108,7 +108,7 @@ fn is_canonical(param: &[u8]) -> bool {
         .any(|relation| relation.eq_ignore_ascii_case(b"canonical"))
 }
 
-/// Makes `field` say `value`, unless it says something already.
+/// Sets `field` to `value` if it is empty.
 pub(super) fn set(field: &mut Vec<u8>, value: &[u8]) {
     if field.is_empty() {
         field.extend_from_slice(value);

@@ -1,4 +1,4 @@
-//! Files whose records are no lines, told from their first bytes.
+//! Files whose records are not lines, recognized by their first bytes.
 
 mod arc;
 mod archive;
@@ -29,11 +29,10 @@ use rows::Parser;
 use sitemap::Sitemap;
 use warc::Warc;
 
-/// Least bytes of a field that are kept, whatever is asked for. Reason: lengths and kinds of
-/// records are fields, too.
+/// Least limit for the bytes of a field. Reason: lengths and types of records are fields, too.
 const FIELD_BYTES_MIN: usize = 1024;
 
-/// A kind of file whose records are no lines. Its records become rows: see `rows.rs`.
+/// A kind of file whose records are not lines. They are turned into rows: see `rows.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Container {
     /// Records of a web archive (ISO 28500): WARC 1.0 and 1.1, and what came before them.
@@ -61,7 +60,7 @@ impl Container {
         }
     }
 
-    /// What it is, in a few words.
+    /// A description of a few words.
     pub fn about(self) -> &'static str {
         match self {
             Container::Warc => "web archive, a record for each response",
@@ -71,14 +70,14 @@ impl Container {
         }
     }
 
-    /// Tells the container by `head`, the first bytes of what was unpacked: a kibibyte of them, or
-    /// all there is. `None` for files of lines.
+    /// Recognizes the container by `head`, the first KiB of the decompressed bytes, or all of them.
+    /// `None` for files of lines.
     ///
-    /// Failure: an input error for what is known to hold no lines: XML that is a feed and no
-    /// sitemap, UTF-16, encrypted Parquet, what `--seen` keeps.
+    /// Failure: an input error for files that are known to be neither: feeds, UTF-16, encrypted
+    /// Parquet, files of `--seen`.
     pub(super) fn sniff(head: &[u8]) -> Result<Option<Self>> {
-        // What some tools put in front of the first record; the reader skips empty lines,
-        // and tells of a mark.
+        // Some tools put these before the first record; the reader skips empty lines, and reports a
+        // byte order mark.
         let text = without_bom(head).trim_ascii_start();
         if let [b'W', b'A', b'R', b'C', b'/', b'0'..=b'9', b'.', ..] = text {
             return Ok(Some(Container::Warc));
@@ -86,7 +85,7 @@ impl Container {
         match head {
             // The magic, and the header of a page: a struct in Thrift's compact protocol.
             [b'P', b'A', b'R', b'1', 0..=0x1f, ..] => Ok(Some(Container::Parquet)),
-            // The length of such a header that is encrypted: the reader will say so.
+            // The length of an encrypted header: the reader will report it.
             [b'P', b'A', b'R', b'1', _, _, 0, 0, ..] => Ok(Some(Container::Parquet)),
             [b'P', b'A', b'R', b'E', _, _, 0, 0, ..] => Err(Error::input(
                 "expected Parquet that can be read without a key, found an encrypted file (50 41 52 45); decrypt \
@@ -113,7 +112,7 @@ impl Container {
     }
 }
 
-/// Do carriage returns alone part the lines of `head`? There is text behind one of them then.
+/// Do the lines of `head` end in carriage returns alone? Then text follows one of them.
 fn has_old_line_ends(head: &[u8]) -> bool {
     let is_other = |byte: &u8| matches!(byte, b'\n' | 0);
     let (without_last, _) = head.split_at(head.len().saturating_sub(1));
@@ -133,19 +132,19 @@ impl fmt::Display for Container {
     }
 }
 
-/// Which files are taken apart.
+/// Which files are read as containers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Containers {
-    /// The files that are containers by their first bytes.
+    /// Those that are recognized by their first bytes.
     #[default]
     Detect,
-    /// No files: every file is lines.
+    /// None: every file is read as lines.
     None,
-    /// All files, as this kind. A file of another kind is an error.
+    /// All, as this kind. A file of another kind is an error.
     Only(Container),
 }
 
-/// The error for XML that is `found`.
+/// The error for XML whose root is `found`.
 pub(super) fn not_a_sitemap(found: &str) -> Error {
     Error::input(format!(
         "expected a sitemap (<urlset> or <sitemapindex>), found {found}; extract the URLs first, one \
@@ -179,7 +178,7 @@ fn root_of(head: &[u8]) -> Option<&[u8]> {
     Some(local_name(&rest[..end]))
 }
 
-/// What takes a container apart.
+/// The parser of a kind of container.
 pub(super) fn parser_of(
     container: Container,
     plan: &InputPlan,
@@ -188,7 +187,7 @@ pub(super) fn parser_of(
         bool,
     ),
 ) -> Result<Box<dyn Parser>> {
-    // What is longer makes its row too long for who walks the lines, as it would be on its own.
+    // A longer field makes its row too long, as it would make a line of its own.
     let field_bytes_max = plan.chunk_bytes.max(plan.line_bytes_max).max(FIELD_BYTES_MIN);
     if container != Container::Parquet && !plan.columns.is_empty() {
         return Err(Error::input(format!(

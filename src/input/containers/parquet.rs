@@ -1,9 +1,8 @@
-//! Parquet files, one row after the other.
+//! Parquet files, row by row.
 //!
-//! Of all columns those are read that the plan names, and those whose names are known: those of
-//! Common Crawl's columnar index and a few plain names beside it. Batch by batch: what is held
-//! is a page of each column, and the pages that the values of a batch are in, which is short
-//! where they are long.
+//! Only those columns are read that the plan names, and those with known names: the names in Common
+//! Crawl's columnar index and a few plain ones. Rows are read in batches, which are shorter where
+//! values are long; in memory are a page of each column and the pages of the batch's values.
 //!
 //! Source: <https://parquet.apache.org/docs/file-format/>;
 //! <https://commoncrawl.org/columnar-index>.
@@ -28,13 +27,14 @@ use crate::error::{Error, Result};
 /// Most rows that are read at once.
 const BATCH_ROWS: u64 = 1024;
 
-/// What the rows that are read at once have together, by the mean of their group.
+/// Most bytes that are read at once, estimated by the mean of the row group.
 const BATCH_BYTES: u64 = 1 << 20;
 
-/// Longest value of a column beside the URL; a longer one is left out, or it would cost its row.
+/// Longest value in bytes of columns other than the URL. Longer ones are left out, since they could
+/// make the row too long.
 const VALUE_BYTES_MAX: usize = 64 << 10;
 
-/// Names of columns, and which field of a row they are. The first that is there counts.
+/// Names of columns, and the fields of a row that they are read to. The first that exists counts.
 const NAMES: [(&str, Place); 22] = [
     ("fetch_time", Place::Time),
     ("timestamp", Place::Time),
@@ -64,7 +64,7 @@ const NAMES: [(&str, Place); 22] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Url,
-    /// The query of the URL, where it stands apart.
+    /// The query of the URL, where it is separate.
     Query,
     Time,
     Status,
@@ -79,7 +79,7 @@ enum Place {
 }
 
 impl Place {
-    /// The place of the field that is called `name` in a plan.
+    /// The place of the field `name` of a plan.
     fn named(name: &str) -> Option<Place> {
         Some(match name {
             "url" => Place::Url,
@@ -98,7 +98,7 @@ impl Place {
         })
     }
 
-    /// Where it stands in `row`; a query waits in `query`.
+    /// The field of `row`; for a query `query`, until it is joined to the URL.
     fn of<'a>(self, row: &'a mut Row, query: &'a mut Vec<u8>) -> &'a mut Vec<u8> {
         match self {
             Place::Url => &mut row.url,
@@ -117,16 +117,16 @@ impl Place {
     }
 }
 
-/// Takes Parquet files apart: a row for each row.
+/// The parser of Parquet files: a row for each row.
 pub(super) struct Columns {
     reader: SerializedFileReader<File>,
-    /// The columns that are read: their numbers, what they are for, what their values mean.
+    /// The columns that are read: their numbers, their fields, and the meaning of their values.
     wanted: Vec<(usize, Place, Meaning)>,
-    /// The group of rows that comes next.
+    /// The number of the next row group.
     group: usize,
-    /// One for each column that is wanted, within a group.
+    /// The readers of the columns, in the current row group.
     columns: Vec<ColumnReader>,
-    /// Rows that are left of the group.
+    /// Rows left in the row group.
     group_rows: u64,
     /// Most rows of it that are read at once.
     rows_max: u64,
@@ -135,17 +135,15 @@ pub(super) struct Columns {
     batch_rows: usize,
     at: usize,
     field_bytes_max: usize,
-    /// The query of the row that is read, where it stands apart from its URL.
+    /// The query of the current row, where it is separate from the URL.
     query: Vec<u8>,
 }
 
 impl Columns {
-    /// Reads the end of `file`, which tells where everything is. `named` are fields of a row and
-    /// the columns that they are read from, by name or by number from 1; with dots in a name, a
-    /// field inside of others.
+    /// Reads the footer of `file`. `named` are fields of a row and the columns that they are read
+    /// from, by number from 1 or by name, in which dots lead to nested columns.
     ///
-    /// Failure: an input error if there is no such column, or if it does not hold
-    /// what the field is.
+    /// Failure: an input error if there is no such column, or if its type does not fit the field.
     pub(super) fn new(
         file: File,
         named: &[(String, String)],
@@ -290,14 +288,14 @@ impl Parser for Columns {
     }
 }
 
-/// What `read` gives. The library panics at some damaged files: that is an error like others.
+/// The result of `read`. The library panics on some damaged files: that is returned as an error.
 fn tamed<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
     catch_unwind(AssertUnwindSafe(read))
         .unwrap_or_else(|_| Err(ParquetError::General("the reader has given up".to_string())))
 }
 
 /// Adds `query`, with its `?` or without one, to `url`, which may be a path: then a `#` in it is
-/// text. Behind another query, or behind the fragment of a URL, stands none.
+/// text. If the URL has a query or a fragment already, nothing is added.
 fn add_query(url: &mut Vec<u8>, query: &[u8]) {
     let is_path = url.first() == Some(&b'/');
     if url.is_empty() || url.contains(&b'?') || !is_path && url.contains(&b'#') {
@@ -314,8 +312,8 @@ fn add_query(url: &mut Vec<u8>, query: &[u8]) {
     }
 }
 
-/// Can the values of `column` be those of a field? Lists are nothing that it could hold, nor are
-/// numbers with a scale and others that are kept as bytes.
+/// Can the values of `column` be those of a field? Lists cannot, nor can decimal numbers and other
+/// numbers that are stored as bytes.
 fn can_be(column: &ColumnDescriptor, place: Place) -> bool {
     let is_scaled = matches!(column.logical_type_ref(), Some(LogicalType::Decimal(_)))
         || column.converted_type() == ConvertedType::DECIMAL;
@@ -331,7 +329,7 @@ fn can_be(column: &ColumnDescriptor, place: Place) -> bool {
     match column.physical_type() {
         _ if place == Place::Url => column.physical_type() == Type::BYTE_ARRAY && !is_scaled,
         Type::INT32 | Type::INT64 => !is_scaled || column.type_scale() == 0,
-        // A body is kept under such names as well.
+        // Such names are also used for bodies.
         Type::BYTE_ARRAY if place == Place::Size => is_text,
         Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY => !is_scaled,
         _ => true,

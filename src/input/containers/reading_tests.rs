@@ -1,4 +1,4 @@
-//! Tests of the road from containers to chunks of rows.
+//! Tests of reading containers to chunks of rows.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::input::tests::{Dir, bzip2, gzip, lz4, plan, xz, zstd};
 use crate::input::{Container, Containers, FileSummary, Input, InputPlan};
 
-/// A web archive of so many responses, and the rows that are in it.
+/// A web archive of this many responses, and its rows.
 fn warc(responses: usize) -> (Vec<Vec<u8>>, Vec<u8>) {
     let mut rows = Vec::new();
     let records = (0..responses).map(|number| {

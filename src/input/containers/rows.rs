@@ -1,13 +1,13 @@
-//! The records of containers written as lines, which everything behind can work on.
+//! The records of containers written as lines, so that later steps see lines alone.
 //!
-//! The layout of a row is told in `record/formats/rows.rs`, which reads it.
+//! The layout of a row is documented in `record/container_rows.rs`, which reads it.
 
 use std::io;
 
 use super::decoded::Decoded;
 use crate::error::Error;
 
-/// What a record of a container says; what is empty is not there.
+/// A record of a container; fields that are not known are empty.
 #[derive(Debug, Default)]
 pub(crate) struct Row {
     pub(super) url: Vec<u8>,
@@ -41,12 +41,12 @@ impl Row {
         ]
     }
 
-    /// Makes it say nothing.
+    /// Empties all fields.
     pub(super) fn clear(&mut self) {
         self.fields_mut().into_iter().for_each(Vec::clear);
     }
 
-    /// Appends the row to `out`, with `separator` behind it.
+    /// Appends the row to `out`, followed by `separator`.
     fn write(&mut self, out: &mut Vec<u8>, separator: u8) {
         let mut is_first = true;
         for field in self.fields_mut() {
@@ -60,7 +60,7 @@ impl Row {
     }
 }
 
-/// Appends `field` so that it holds neither a tab nor anything that may end a line.
+/// Appends `field` with tabs and all bytes that may end a line escaped.
 fn push_escaped(out: &mut Vec<u8>, field: &[u8]) {
     for byte in field {
         match byte {
@@ -78,18 +78,19 @@ fn push_escaped(out: &mut Vec<u8>, field: &[u8]) {
 pub(crate) enum Flaw {
     /// The bytes end inside a record that began at this byte.
     Cut(u64),
-    /// They are not what they should be: a message without the name of the file.
+    /// The bytes are invalid: a message without the name of the file.
     Shape(Error),
 }
 
-/// Takes a container apart, one record after the other.
+/// Reads a container record by record.
 pub(crate) trait Parser: Send {
-    /// Reads the next record that is a row into `row`, which is empty before. `false` at the end.
+    /// Reads the next record that becomes a row into `row`, which must be empty. `false` at the
+    /// end.
     ///
-    /// Memory: bounded by what the parser was told, however long the record is.
+    /// Memory: bounded by the limit given to the parser, however long the record is.
     fn next(&mut self, from: &mut Decoded, row: &mut Row) -> Result<bool, Flaw>;
 
-    /// What it calls its records, in messages.
+    /// What the format calls its records, in messages.
     fn unit(&self) -> &'static str;
 }
 
@@ -103,13 +104,13 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// The rows that `parser` finds in `from`, each with `separator` behind it.
+    /// The rows that `parser` finds in `from`, each followed by `separator`.
     pub(crate) fn new(from: Decoded, parser: Box<dyn Parser>, separator: u8) -> Self {
         Rows { from, parser, separator, row: Row::default(), flaw: None }
     }
 
-    /// Appends rows to `buffer`: `bytes` bytes and the rest of the last row, or fewer at the end.
-    /// Rows before an error are kept.
+    /// Appends rows of `bytes` bytes in all, rounded up to a whole row, to `buffer`, or fewer at
+    /// the end. Rows before an error are kept.
     pub(crate) fn fill(&mut self, buffer: &mut Vec<u8>, bytes: usize) -> io::Result<()> {
         let goal = buffer.len() + bytes;
         while buffer.len() < goal {
@@ -127,9 +128,9 @@ impl Rows {
         Ok(())
     }
 
-    /// What the error that [`Rows::fill`] returned means to a person.
+    /// The message for the error that [`Rows::fill`] has returned.
     pub(crate) fn explain(&mut self, shown: &str) -> Error {
-        // What the parser complains of may come from damage below it.
+        // An error of the parser may come from damage below it.
         if let Some(error) = self.from.take_error(shown) {
             return error;
         }

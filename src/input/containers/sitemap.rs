@@ -1,4 +1,4 @@
-//! Sitemaps and indexes of sitemaps: as much XML as they need, one entry after the other.
+//! Sitemaps and indexes of sitemaps, with as much of XML as they need.
 //!
 //! ```text
 //! depth 0   1          2        3
@@ -6,9 +6,9 @@
 //!                        <lastmod>2026-11-21</lastmod>
 //! ```
 //!
-//! Only `loc` and `lastmod` of an entry count, so addresses of images and videos, which are deeper,
-//! do not. Entities are the five of XML and numbers; a document type is skipped, and what it
-//! declares means nothing. One pass, no recursion; names of end tags are not compared.
+//! Only `loc` and `lastmod` of an entry count, so URLs of images and videos, which are deeper, do
+//! not. Entities are the five of XML and numbers; a document type is skipped, and its declarations
+//! have no effect. One pass, no recursion; names of end tags are not compared.
 //!
 //! Source: sitemaps.org protocol 0.9; XML 1.0, fifth edition.
 
@@ -19,17 +19,18 @@ use super::{local_name, not_a_sitemap};
 use crate::bytes::{BOM, show};
 use crate::error::Error;
 
-/// Longest name of an element in bytes that is told from others.
+/// Longest name of an element in bytes that is compared.
 const NAME_BYTES_MAX: usize = 256;
 
-/// Longest XML declaration in bytes that is looked at.
+/// Longest XML declaration in bytes that is read.
 const DECLARATION_BYTES_MAX: usize = 256;
 
-/// Takes sitemaps apart: a row for each `url` or `sitemap`. Several may follow each other.
+/// The parser of sitemaps: a row for each `url` or `sitemap`. Several documents may follow each
+/// other.
 pub(super) struct Sitemap {
-    /// Longest text in bytes, as written, that is kept whole.
+    /// Longest text in bytes, before entities are replaced, that is kept whole.
     text_bytes_max: usize,
-    /// The encoding that the document says it has, if that is not UTF-8. Many that say so are.
+    /// The encoding that the document declares, if that is not UTF-8. Many of these are UTF-8.
     encoding: Option<Vec<u8>>,
     depth: u64,
     /// Where the outermost element begins.
@@ -39,13 +40,13 @@ pub(super) struct Sitemap {
     lastmod: Vec<u8>,
     /// Is it within an entry?
     in_entry: bool,
-    /// What the text at depth 3 is for.
+    /// Which field the text at depth 3 is for.
     wanted: Option<Wanted>,
-    /// That text, with entities undone.
+    /// That text, with entities replaced.
     value: Vec<u8>,
-    /// Are there bytes in it that are no UTF-8?
+    /// Does it have bytes that are not UTF-8?
     has_foreign_bytes: bool,
-    /// What is between two pieces of markup.
+    /// The text between two pieces of markup.
     text: Vec<u8>,
     name: Vec<u8>,
 }
@@ -57,7 +58,8 @@ enum Wanted {
 }
 
 impl Sitemap {
-    /// A text longer than `text_bytes_max` bytes is cut after one byte more, and stays as written.
+    /// A text longer than `text_bytes_max` bytes is cut after `text_bytes_max + 1`, and its
+    /// entities are not replaced.
     pub(super) fn new(text_bytes_max: usize) -> Self {
         Sitemap {
             text_bytes_max,
@@ -137,8 +139,8 @@ impl Parser for Sitemap {
 }
 
 impl Sitemap {
-    /// Uses up the text before the next markup, and its `<`; keeps it if it is wanted. `false` at
-    /// the end of the file.
+    /// Consumes the text before the next markup, and its `<`; keeps the text if it is wanted.
+    /// `false` at the end of the file.
     fn take_text(&mut self, from: &mut Decoded) -> Result<bool, Flaw> {
         let at = from.at();
         self.text.clear();
@@ -151,7 +153,7 @@ impl Sitemap {
         };
         let has_markup = from.take_until(b"<", &mut self.text, bytes_max);
         if self.depth == 0 {
-            // Marks and blanks may be between two documents.
+            // Byte order marks and blanks may be between two documents.
             let text = self.text.trim_ascii();
             if !text.is_empty() && text != BOM {
                 return Err(Flaw::Shape(not_a_sitemap(&format!(
@@ -173,7 +175,7 @@ impl Sitemap {
         Ok(has_markup)
     }
 
-    /// Uses up the rest of a section of character data; keeps it if it is wanted.
+    /// Consumes the rest of a CDATA section; keeps it if it is wanted.
     fn take_cdata(&mut self, from: &mut Decoded) -> bool {
         self.text.clear();
         let is_wanted = self.depth == 3 && self.wanted.is_some();
@@ -188,7 +190,7 @@ impl Sitemap {
         is_whole
     }
 
-    /// Appends `text`, or what is in `self.text`, to the value, up to one byte more than fits.
+    /// Appends `text`, or else `self.text`, to the value, up to one byte more than allowed.
     fn push(&mut self, text: Option<&[u8]>) {
         let text = text.unwrap_or(&self.text);
         let room = self.text_bytes_max.saturating_add(1).saturating_sub(self.value.len());
@@ -273,7 +275,7 @@ fn is_utf8(encoding: &[u8]) -> bool {
         .any(|name| name.as_bytes().eq_ignore_ascii_case(encoding))
 }
 
-/// Uses up a start tag behind its `<` and puts the name into `name`. Says whether the element is
+/// Consumes a start tag after its `<` and puts the name into `name`. Returns whether the element is
 /// empty (`<loc/>`); `None` if the tag has no end.
 fn take_tag(from: &mut Decoded, name: &mut Vec<u8>) -> Option<bool> {
     name.clear();
@@ -304,7 +306,7 @@ fn take_tag(from: &mut Decoded, name: &mut Vec<u8>) -> Option<bool> {
     }
 }
 
-/// Uses up a document type behind its `<`, with what it declares. `false` if it has no end.
+/// Consumes a document type after its `<`, with its declarations. `false` if it has no end.
 fn skip_document_type(from: &mut Decoded) -> bool {
     let mut document_type = DocumentType::default();
     loop {
@@ -321,7 +323,7 @@ fn skip_document_type(from: &mut Decoded) -> bool {
     }
 }
 
-/// `text` with the five entities of XML and numbers replaced. What is none of them stays: bare
+/// `text` with the five entities of XML and numeric ones replaced. Anything else stays: bare
 /// ampersands are common in sitemaps.
 fn undo_entities(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
@@ -353,9 +355,9 @@ fn undo_entities(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The character that `&#38;` or `&#x26;` at the beginning of `text` is, and how long that is.
+/// The character of `&#38;` or `&#x26;` at the start of `text`, and the length of that entity.
 fn number(text: &[u8]) -> Option<(char, usize)> {
-    // Longer ones have zeros in front that nobody writes; the bound keeps it linear.
+    // Longer ones have leading zeros, which nobody writes; the bound keeps it linear.
     let text = &text[..text.len().min(12)];
     let end = memchr::memchr(b';', text)?;
     let digits = std::str::from_utf8(text[..end].strip_prefix(b"&#")?).ok()?;
@@ -503,7 +505,7 @@ mod tests {
         let many = "&amp;".repeat(50_000);
         let long = format!("<urlset><url><loc>{many}</loc></url></urlset>");
         let (found, error) = rows(Box::new(Sitemap::new(100)), long.as_bytes());
-        // One byte more than is allowed, so that the line is too long for those behind.
+        // One byte more than is allowed, so that the line is rejected as too long.
         assert_eq!((found[0].len(), error), (101, None));
         let name = "x".repeat(100_000);
         check(&format!("<urlset><{name}></{name}></urlset>"), &[], None);

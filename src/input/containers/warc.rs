@@ -1,4 +1,4 @@
-//! Web archives: WARC files, one record after the other.
+//! WARC files: web archives.
 //!
 //! ```text
 //! WARC/1.0\r\n                 version
@@ -18,19 +18,19 @@ use super::rows::{Flaw, Row};
 use crate::bytes::show;
 use crate::error::Error;
 
-/// The heads of WARC files. A row for each record of type `response`, `resource`, `revisit` or
-/// `conversion`; the others say nothing of a page, or say it twice.
+/// Reads the heads of WARC files. A row for each record of type `response`, `resource`, `revisit`
+/// or `conversion`; the others say nothing about a page, or say it twice.
 pub(super) struct Warc {
     /// Longest field in bytes that is kept whole.
     field_bytes_max: usize,
-    /// Are canonical links of pages looked for?
+    /// Are canonical links looked for in pages?
     reads_pages: bool,
     line: Vec<u8>,
     header: Header,
 }
 
 impl Warc {
-    /// A field longer than `field_bytes_max` bytes is cut after one byte more.
+    /// A field longer than `field_bytes_max` bytes is cut after `field_bytes_max + 1`.
     pub(super) fn new(field_bytes_max: usize, reads_pages: bool) -> Self {
         Warc { field_bytes_max, reads_pages, line: Vec::new(), header: Header::default() }
     }
@@ -59,7 +59,7 @@ impl Header {
         std::str::from_utf8(&self.0[4]).ok()?.parse().ok()
     }
 
-    /// Puts what it says into `row`, and says whether the record is one: see [`Warc`].
+    /// Fills `row`, and returns whether the record becomes one: see [`Warc`].
     fn fill(&self, row: &mut Row) -> bool {
         let [kind, uri, date, _, length, digest] = &self.0;
         let is = |name: &[u8]| kind.eq_ignore_ascii_case(name);
@@ -72,14 +72,14 @@ impl Header {
         row.url.extend_from_slice(bare);
         row.time.extend_from_slice(date);
         row.digest.extend_from_slice(digest);
-        // The block of a revisit is not the answer.
+        // The block of a revisit is not the whole response.
         if !is_revisit {
             row.size.extend_from_slice(length);
         }
         true
     }
 
-    /// Is the block an answer in HTTP? Then its head says more.
+    /// Is the block an HTTP response? Then its head says more.
     fn is_http(&self) -> bool {
         let [kind, _, _, content_type, ..] = &self.0;
         let is_answer = |name: &[u8]| kind.eq_ignore_ascii_case(name);
@@ -126,7 +126,7 @@ impl Warc {
                 show(start)
             ))));
         }
-        // Room for a name and blanks beside the longest value.
+        // Room for the name and blanks besides the longest value.
         let line_bytes_max = self.field_bytes_max.saturating_add(100);
         let mut is_version = true;
         let mut place = None;
@@ -141,12 +141,12 @@ impl Warc {
             }
             let value = match line {
                 [] => return Ok(()),
-                // The line before goes on, and the seam is a blank: RFC 2616 2.2.
+                // A continuation of the line before, joined by a blank: RFC 2616 2.2.
                 [b' ' | b'\t', ..] => line,
                 _ => {
                     let Some(colon) = memchr::memchr(b':', line) else { continue };
                     place = Header::place_of(line[..colon].trim_ascii());
-                    // Of fields that are there twice the first counts.
+                    // Of fields that are repeated the first counts.
                     place = place.filter(|place| self.header.0[*place].is_empty());
                     &line[colon + 1..]
                 }
@@ -339,7 +339,7 @@ mod tests {
         let (found, error) =
             rows(Box::new(Archive(Warc::new(100, true))), response(&uri, PAGE).as_bytes());
         assert!(error.is_none());
-        // One byte more than is allowed, so that the line is too long for those behind.
+        // One byte more than is allowed, so that the line is rejected as too long.
         assert_eq!(found[0].find('|'), Some(101));
     }
 }

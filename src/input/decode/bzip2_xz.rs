@@ -1,7 +1,7 @@
-//! Bzip2 and xz files decoded, stream after stream.
+//! Decodes bzip2 and xz files, stream after stream.
 //!
-//! The readers of the two crates drop what they decoded in the call that finds the damage. So their
-//! decoders are driven here, step by step, and an error waits until what came before it is read.
+//! The readers of the two crates drop what they decoded in the call that finds damage. So their
+//! decoders are driven here, step by step, and an error is returned after what came before it.
 
 use std::io::{self, BufRead, Read};
 
@@ -15,16 +15,16 @@ pub(crate) struct Step {
     used: usize,
     /// Bytes of the output that were filled.
     made: usize,
-    /// Is the stream complete? Or why it cannot go on.
+    /// Is the stream complete? The error is why it cannot go on.
     end: io::Result<bool>,
 }
 
 /// A decoder of one or more streams.
 pub(crate) trait Decoder: Sized {
-    /// Decodes some of `input` into `output`. An empty `input` is the end of the file.
+    /// Decodes some of `input` into `output`. An empty `input` means the end of the file.
     fn step(&mut self, input: &[u8], output: &mut [u8]) -> Step;
 
-    /// The decoder of the stream after this one, or `None` if this was all.
+    /// The decoder of the next stream, or `None` if this was the last.
     fn next_stream(&self, reader: &mut impl BufRead) -> io::Result<Option<Self>>;
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Steps<R, D> {
     reader: R,
     /// `None` after the last stream.
     decoder: Option<D>,
-    /// To be told once what was decoded before it has been read.
+    /// To be returned after the bytes that were decoded before it.
     error: Option<io::Error>,
 }
 
@@ -113,7 +113,7 @@ pub(crate) fn xz<R: BufRead>(reader: R, memory_bytes_max: u64) -> io::Result<Xz<
     Ok(Steps::new(reader, XzStreams(stream)))
 }
 
-/// Is it an error of [`xz`] that says that there is not enough memory?
+/// Does the error of [`xz`] mean that the memory limit is too low?
 pub(crate) fn is_xz_memory_limit(error: &io::Error) -> bool {
     let error = error.get_ref().and_then(|error| error.downcast_ref::<liblzma::stream::Error>());
     error == Some(&liblzma::stream::Error::MemLimit)
@@ -132,7 +132,7 @@ impl Decoder for XzStreams {
         Step { used, made: (self.0.total_out() - made) as usize, end }
     }
 
-    /// The decoder knows all the streams: it ends with the file.
+    /// One decoder decodes all the streams: it ends with the file.
     fn next_stream(&self, _: &mut impl BufRead) -> io::Result<Option<Self>> {
         Ok(None)
     }
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
     use crate::bytes::show;
 
-    /// How a file is packed.
+    /// How a file is compressed.
     #[derive(Clone, Copy, Debug)]
     enum Packing {
         Bzip2,

@@ -1,13 +1,14 @@
-//! Gzip files decoded, member after member.
+//! Decodes gzip files, member after member.
 
 use std::io::{self, BufRead, Read};
 
 use flate2::bufread::GzDecoder;
 
-/// Member after member of a gzip file.
+/// The members of a gzip file.
 ///
-/// `MultiGzDecoder` would do, but takes the zeros that tapes and block devices leave after the last
-/// member for a damaged header (flate2 1.1.10). RFC 1952 is silent; gzip itself skips them.
+/// `MultiGzDecoder` would do, but it treats the zeros that tapes and block devices leave after the
+/// last member as a damaged header (flate2 1.1.10). RFC 1952 does not mention them; gzip itself
+/// skips them.
 pub(crate) struct Gzip<R: BufRead>(GzDecoder<Slot<R>>);
 
 impl<R: BufRead> Gzip<R> {
@@ -15,7 +16,7 @@ impl<R: BufRead> Gzip<R> {
         Gzip(GzDecoder::new(Slot(Some(reader))))
     }
 
-    /// Skips zeros after a member. Returns whether another member follows; what is none is an
+    /// Skips zeros after a member. Returns whether another member follows; anything else is an
     /// error, however short it is.
     fn next_member(&mut self) -> io::Result<bool> {
         let mut reader = self.0.get_mut().0.take().expect("only this function empties the slot");
@@ -26,7 +27,7 @@ impl<R: BufRead> Gzip<R> {
                 false => Ok(more),
             }
         });
-        // Put back on failure, too: an interrupted read is tried again.
+        // Also after an error: an interrupted read is retried.
         match more {
             Ok(true) => drop(self.0.reset(Slot(Some(reader)))),
             Ok(false) | Err(_) => self.0.get_mut().0 = Some(reader),
@@ -41,7 +42,7 @@ impl<R: BufRead> Read for Gzip<R> {
             return Ok(0);
         }
         loop {
-            // Zero bytes are the end of a member: the decoder has checked length and checksum.
+            // A member has ended: the decoder has checked its length and checksum.
             let read = self.0.read(buffer)?;
             if read > 0 || !self.next_member()? {
                 return Ok(read);

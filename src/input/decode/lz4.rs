@@ -1,20 +1,20 @@
-//! LZ4 files decoded, frame after frame.
+//! Decodes LZ4 files, frame after frame.
 
 use std::io::{self, BufRead, Read};
 
 use lz4_flex::frame::FrameDecoder;
 
-/// Frame after frame of an lz4 file, skippable ones left out. An end of file inside a frame is an
-/// error, never a quiet end.
+/// The frames of an lz4 file, except skippable ones. An end of file inside a frame is an error,
+/// never a quiet end.
 ///
-/// 2026-11-21: the decoder of lz4_flex 0.14.0 reads several frames by itself, but takes the end of
-/// the file for that of a frame, and stops at skippable ones. So each frame gets its own.
+/// 2026-11-21: the decoder of lz4_flex 0.14.0 reads several frames, but accepts the end of the file
+/// within a frame, and stops at skippable ones. So each frame gets a decoder of its own.
 pub(crate) struct Lz4<R: BufRead>(State<R>);
 
 enum State<R: BufRead> {
     Between(Watched<R>),
     Within(Box<FrameDecoder<Frame<R>>>),
-    /// While one of the others is made.
+    /// Only while the state changes.
     Moving,
 }
 
@@ -26,7 +26,7 @@ impl<R: BufRead> Lz4<R> {
     /// Begins the next frame. Returns whether there is one.
     fn next_frame(&mut self, mut reader: Watched<R>) -> io::Result<bool> {
         loop {
-            // One byte after the other is enough: there are four of them.
+            // Byte by byte: it is only four.
             let mut magic = [0; 4];
             let mut read = 0;
             while read < 4 {
@@ -89,10 +89,10 @@ impl<R: BufRead> Read for Lz4<R> {
     }
 }
 
-/// A frame: its first bytes, which were looked at, then the rest.
+/// A frame: its first bytes, which were read before, then the rest.
 type Frame<R> = io::Chain<io::Cursor<[u8; 4]>, Watched<R>>;
 
-/// A reader that remembers whether its end was met.
+/// A reader that records whether its end was reached.
 struct Watched<R> {
     reader: R,
     ended: bool,
@@ -121,7 +121,7 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    /// Packs `bytes` as `lz4` packs a stream: with linked blocks and checksums.
+    /// Compresses `bytes` as `lz4` compresses a stream: with linked blocks and checksums.
     fn lz4_of_stream(bytes: &[u8]) -> Vec<u8> {
         let info = FrameInfo::new()
             .block_mode(BlockMode::Linked)

@@ -1,4 +1,4 @@
-//! How a file is compressed, told from its first bytes.
+//! How a file is compressed, detected from its first bytes.
 
 pub(super) mod bzip2_xz;
 pub(super) mod gzip;
@@ -15,7 +15,7 @@ use flate2::read::ZlibDecoder;
 use crate::bytes::show;
 use crate::error::{Error, Result};
 
-/// How the bytes of a file are packed.
+/// How a file is compressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Compression {
     /// Not at all.
@@ -34,7 +34,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// Every kind, the absence of one first.
+    /// Every kind, `None` first.
     pub const ALL: [Compression; 6] = [
         Compression::None,
         Compression::Zstd,
@@ -56,7 +56,7 @@ impl Compression {
         }
     }
 
-    /// What files with such a name are packed with, as their suffix says.
+    /// The compression of files with such a name, by its suffix.
     pub fn of_name(path: &Path) -> Compression {
         match path.extension().and_then(|suffix| suffix.to_str()) {
             Some("zst") => Compression::Zstd,
@@ -68,7 +68,7 @@ impl Compression {
         }
     }
 
-    /// What its format calls the parts that may follow each other.
+    /// What the format calls the parts that may follow each other.
     fn unit(self) -> &'static str {
         match self {
             Compression::Gzip => "member",
@@ -77,7 +77,7 @@ impl Compression {
         }
     }
 
-    /// The command that unpacks it, to standard output.
+    /// The command that decompresses it, to standard output.
     fn tool(self) -> &'static str {
         match self {
             Compression::None => "cat",
@@ -89,11 +89,11 @@ impl Compression {
         }
     }
 
-    /// Tells the compression of a file by its first bytes. Names of files are not looked at.
+    /// Detects the compression of a file from its first bytes. File names do not matter.
     ///
     /// - Shape: `head` is the first bytes of the file, 10 of them at least, or the whole file. With
-    ///   fewer than 262 bytes a tar archive is not seen.
-    /// - Failure: an input error for archives, and for what is packed and cannot be unpacked here.
+    ///   fewer than 262 bytes a tar archive is not recognized.
+    /// - Failure: an input error for archives and for other compressions.
     pub(super) fn sniff(head: &[u8]) -> Result<Self> {
         match Compression::of(head) {
             Compression::None => check_archive(head).map(|()| Compression::None),
@@ -101,7 +101,7 @@ impl Compression {
         }
     }
 
-    /// Checks that `head`, the first bytes of what was unpacked, is not packed once more.
+    /// Checks that `head`, the first decompressed bytes, is not compressed once more.
     pub(super) fn check_content(self, head: &[u8]) -> Result<()> {
         let within = |error: Error| error.at(format_args!("inside {self}"));
         match Compression::of(head) {
@@ -116,11 +116,11 @@ impl Compression {
 
     fn of(head: &[u8]) -> Self {
         match head {
-            // A file that ends within its magic is a cut one, and no list.
+            // A file that ends within its magic is a truncated one, not a list.
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x28, 0xb5] | [0x28, 0xb5, 0x2f] => Compression::Zstd,
             [0x1f, 0x8b, ..] => Compression::Gzip,
-            // "BZh" could begin an innocent line, so the marker of the first block, or of the end
-            // of an empty file, is asked for as well.
+            // "BZh" could begin a line, so the marker of the first block, or of the end of an empty
+            // file, must follow.
             [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, ..]
             | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90, ..] => {
                 Compression::Bzip2
@@ -137,8 +137,8 @@ impl Compression {
     }
 
     /// Zstd and lz4 share their skippable frames (RFC 8878 3.1.2), and pzstd and the
-    /// seekable format begin with one. What follows them tells, if it is in `head`; if not,
-    /// it is taken for zstd.
+    /// seekable format begin with one. What follows them decides, if it is in `head`; if
+    /// not, it is taken for zstd.
     fn of_skippable(head: &[u8]) -> Self {
         let mut rest = head;
         while let [0x50..=0x5f, 0x2a, 0x4d, 0x18, a, b, c, d, content @ ..] = rest {
@@ -153,10 +153,10 @@ impl Compression {
     }
 }
 
-/// An input error if `head` begins an archive, or something else that is packed and not for us.
+/// An input error if `head` begins an archive or a compression that is not supported.
 fn check_archive(head: &[u8]) -> Result<()> {
     let (found, tool) = match head {
-        // The archive without files is one, too.
+        // An archive without files is one, too.
         [b'P', b'K', 3, 4, ..] => match first_member(head) {
             name if DOCUMENT_NAMES.iter().any(|start| name.starts_with(start)) => {
                 return Err(Error::input(
@@ -226,7 +226,7 @@ impl fmt::Display for Compression {
     }
 }
 
-/// What `error` of a decoder, returned after `decoded` bytes, means to a person.
+/// The message for `error`, which a decoder has returned after `decoded` bytes.
 ///
 /// `shown` is the name of the file in messages.
 pub(super) fn explain(
@@ -239,7 +239,7 @@ pub(super) fn explain(
     let unit = compression.unit();
     let text = error.to_string();
     if error.raw_os_error().is_some() {
-        // Not the decoder's: the disk's.
+        // An error of the disk, not of the decoder.
         return Error::reading(format_args!("{shown}: after {decoded} decoded bytes"), error);
     }
     match error.kind() {

@@ -1,4 +1,4 @@
-//! The bytes of a file, decoded one after the other, whatever it is packed with.
+//! The decoded bytes of a file, whatever its compression.
 
 use std::io::{self, BufReader, Read};
 
@@ -10,7 +10,7 @@ use super::{Compression, explain};
 use crate::error::Error;
 use crate::input::disk::Disk;
 
-/// Memory in bytes that the decoder of xz takes beside its dictionary, with room to spare.
+/// Memory in bytes that the xz decoder takes besides its dictionary, rounded up generously.
 const XZ_BYTES_BESIDE: u64 = 1 << 20;
 
 /// Bytes read from a packed file at once. Reason: many of the windows of 32 KiB of gzip.
@@ -38,8 +38,8 @@ pub(crate) enum Reader {
 }
 
 impl Reader {
-    /// What decodes a file that begins with `head` and goes on with `disk`; and the decoded bytes
-    /// at hand, of a plain file. The windows of a decoder take at most `window_bytes_max`.
+    /// A reader of the file that begins with `head` and goes on with `disk`; and its first decoded
+    /// bytes, if it is not compressed. The window of a decoder takes at most `window_bytes_max`.
     pub(crate) fn new(
         compression: Compression,
         head: Vec<u8>,
@@ -83,7 +83,7 @@ impl Reader {
         }
     }
 
-    /// What `error`, returned by [`Reader::fill`] after `decoded` bytes in all, means to a person.
+    /// The message for `error`, which [`Reader::fill`] has returned after `decoded` bytes in all.
     ///
     /// `shown` is the name of the file in messages.
     pub(crate) fn explain(&mut self, error: io::Error, shown: &str, decoded: u64) -> Error {

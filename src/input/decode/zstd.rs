@@ -1,21 +1,23 @@
-//! Zstd files decoded, frames of one file at the same time where there is a crew for it.
+//! Zstd files decoded, several frames of a file at the same time where there is a crew for it.
 //!
 //! ```text
-//! disk --> packed bytes | frame | frame | frame || frame | frame || the next frame, not all of it
-//!                       \---- one piece -------/\---- piece ----/
-//!                        a task for the crew      another task     more has to be read, or
-//!                              |                        |          one block after the other
-//!                              v                        v          is decoded here, to a piece
-//!                        decoded, whole          decoded, whole    (blocks.rs) or as a stream
+//! disk --> compressed | frame | frame | frame || frame | frame || the next frame, not all of it
+//!                     \---- one piece -------/\---- piece ----/
+//!                       a task for the crew      another task     more has to be read, or
+//!                             |                        |          one block after the other
+//!                             v                        v          is decoded here, to a piece
+//!                       decoded, whole          decoded, whole    (blocks.rs) or as a stream
+//!                       (ahead.rs)                                (stream_decoder.rs)
 //! ```
 //!
-//! Pieces are delivered in order. A piece that cannot be decoded goes back to the packed bytes, and
-//! from there on all is decoded here: so what is readable, and the error, are the same either way.
-//! There are two exceptions, both of damaged frames:
+//! Pieces are delivered in order. A piece that cannot be decoded goes back to the compressed bytes,
+//! and from there on everything is decoded here. So what can be read, and the error, are the same
+//! either way, with two exceptions, both for damaged frames:
 //!
-//! - Of a frame that holds more than its header says, a stream may give another block, or a part of
-//!   one: where its decoder still has the room of a larger frame before it, or takes less at once.
-//! - Blocks that refer to more than the window are found out as a stream alone.
+//! - Where a frame holds more than its header says, the stream decoder may deliver one block more,
+//!   or a part of one: if it still has the room of a larger frame before it, or is given less at
+//!   once.
+//! - Blocks that refer to more than the window are detected by the stream decoder alone.
 
 use std::collections::VecDeque;
 use std::io::{self, Read as _};
@@ -36,7 +38,7 @@ use crate::limits::{
 use blocks::Blocks;
 use frames::{FrameBounds, Header, Walk, WalkResult};
 
-/// By whom frames are decoded, and how much is done at once.
+/// Who decodes frames, and how much at once.
 #[derive(Clone, Debug)]
 pub(crate) struct Unpacking {
     /// Who decodes whole frames. Without a crew, nothing is read ahead, and all is
@@ -46,14 +48,15 @@ pub(crate) struct Unpacking {
     pub(crate) read_bytes: usize,
     /// Decoded bytes that make a piece, about. Small frames share one.
     pub(crate) piece_bytes: u64,
-    /// Largest frame that is decoded as a whole, packed or not; also the largest piece.
+    /// Largest frame that is decoded as a whole, in bytes, compressed or not; also the largest
+    /// piece.
     pub(crate) frame_bytes_max: u64,
     /// Decoded bytes under way per thread, about.
     pub(crate) thread_bytes: u64,
-    /// Decoded bytes that make a piece of a larger frame, at least; but for the first one, which is
-    /// as short as its window lets it be, so that there is something to do soon.
+    /// Fewest decoded bytes that make a piece of a larger frame. The first piece is as short as the
+    /// window allows, so that there is something to do soon.
     pub(crate) part_bytes: usize,
-    /// What frames may refer to. With it, all frames are decoded here, one after the other.
+    /// What frames may refer to. With a dictionary, all frames are decoded as a stream.
     pub(crate) dictionary: Option<Vec<u8>>,
 }
 
@@ -62,7 +65,8 @@ impl Default for Unpacking {
         Unpacking {
             crew: None,
             read_bytes: 1 << 20,
-            // Few enough that all threads have some, enough that a task costs nothing beside them.
+            // Small enough that all threads get some, large enough that starting a task costs
+            // little.
             piece_bytes: 4 << 20,
             frame_bytes_max: UNPACKED_FRAME_BYTES_MAX,
             thread_bytes: UNPACKING_BYTES,
@@ -93,9 +97,9 @@ const WANTED_BYTES_MAX: usize = 256 << 10;
 /// Largest window of a frame that is decoded to pieces, which are larger.
 const WINDOW_BYTES_MAX: u64 = 16 << 20;
 
-/// Most bytes of a line that begins in one piece of a frame and ends in the next which are
-/// put before that. Reason: hardly any line is longer, and each piece has room for them
-/// beside the window.
+/// Most bytes of a line that begins in one piece of a frame and ends in the next: these are
+/// copied to the start of the next piece. Reason: hardly any line is longer, and each piece has
+/// room for them beside the window.
 const BEGUN_BYTES_MAX: usize = 64 << 10;
 
 /// Pieces under way beyond one for each thread: one that is waited for, one that waits.
@@ -126,7 +130,7 @@ pub(crate) struct Unpacker {
     is_full: bool,
     /// For a frame that is decoded here, piece by piece, as long as it goes on.
     blocks: Option<Blocks>,
-    /// Why that does not go on, to be told behind the last piece.
+    /// Why that frame does not go on, to be returned after its last piece.
     blocks_error: Option<io::Error>,
     bounds: FrameBounds,
     how: Unpacking,
@@ -150,7 +154,7 @@ struct Piece {
 
 impl Unpacker {
     /// Goes on after `head`, the first bytes of the file. Frames may have windows of at most
-    /// `window_bytes_max` bytes, or what of that is [within](window_bytes_within) zstd's bounds.
+    /// `window_bytes_max` bytes, [clamped](window_bytes_within) to what zstd accepts.
     pub(crate) fn new(
         head: Vec<u8>,
         disk: Disk,
@@ -209,8 +213,8 @@ impl Unpacker {
         Ok(())
     }
 
-    /// Decoded bytes that can be had without copying them, if there are any: see
-    /// [`Unpacker::slice`].
+    /// Decoded bytes that can be had without copying, if there are any: see
+    /// [`Decompressor::slice`].
     pub(crate) fn at_hand(&self) -> &[u8] {
         &self.piece[self.delivered..]
     }
@@ -222,13 +226,13 @@ impl Unpacker {
         Slice { buffer: Arc::clone(&self.piece), range, by_caller: self.piece_is_ours }
     }
 
-    /// Is another piece of the same frame to come behind the bytes at hand?
+    /// Will another piece of the same frame follow the bytes at hand?
     pub(crate) fn goes_on(&self) -> bool {
         self.blocks.is_some()
     }
 
     /// Puts the bytes at hand, the beginning of a line, before the next piece of the frame. `false`
-    /// if there is none, or they are too many.
+    /// if the frame has no more pieces, or if these are too many bytes.
     pub(crate) fn join(&mut self) -> bool {
         if self.at_hand().len() > BEGUN_BYTES_MAX {
             return false;
@@ -239,7 +243,7 @@ impl Unpacker {
         true
     }
 
-    /// Takes back the last `bytes` bytes that [`Unpacker::fill`] gave: they are at hand again.
+    /// Takes back the last `bytes` bytes that [`Decompressor::fill`] gave: they are at hand again.
     /// `false` if that is not possible any more.
     pub(crate) fn take_back(&mut self, bytes: usize) -> bool {
         let start = self.delivered.checked_sub(bytes);
@@ -247,7 +251,7 @@ impl Unpacker {
         start.is_some()
     }
 
-    /// What `error`, returned by [`Unpacker::fill`] after `decoded` bytes, means to a person.
+    /// The message for `error`, which [`Decompressor::fill`] has returned after `decoded` bytes.
     pub(crate) fn explain(&self, error: io::Error, shown: &str, decoded: u64) -> Error {
         if let Some(window_bytes) = self.refused_window_bytes {
             let memory = match window_bytes <= 1 << ZSTD_WINDOW_LOG_MAX {
@@ -267,10 +271,8 @@ impl Unpacker {
         explain(Compression::Zstd, error, shown, decoded)
     }
 
-    /// Makes the next piece the one that is delivered. `false` if there is none: then the frame
-    /// that comes next is to be decoded as a stream.
-    ///
-    /// The last piece was delivered by now.
+    /// Begins to deliver the next piece. `false` if the next frame is to be decoded as a stream, or
+    /// if there is none. The last piece must have been delivered.
     fn next_piece(&mut self) -> io::Result<bool> {
         // Nothing of the last piece is taken back after an error, and its memory may be used again.
         self.deliver(Arc::default(), true);
@@ -323,9 +325,9 @@ impl Unpacker {
         }
     }
 
-    /// Decodes as many blocks as make a piece, or are left of the frame, behind what is there of a
-    /// line that has `begun`, and makes it the one that is delivered. What comes before an error
-    /// is delivered, too.
+    /// Decodes as many blocks as make a piece, or are left of the frame, after `begun`, the
+    /// beginning of a line, and begins to deliver the piece. What comes before an error is
+    /// delivered, too.
     fn decode_piece(&mut self, mut blocks: Blocks, begun: &[u8]) {
         blocks.begin_piece(begun);
         let mut goes_on = true;
@@ -336,7 +338,8 @@ impl Unpacker {
             let decoded = match rest.get(..wanted) {
                 Some(packed) => blocks.decode(packed),
                 None => {
-                    // Of a block that is stored as it is the beginning is good; others refuse it.
+                    // The beginning of a block that is stored uncompressed is good; zstd refuses
+                    // that of any other.
                     let _ = blocks.decode(rest);
                     Err(self.disk_error.take().unwrap_or(io::ErrorKind::UnexpectedEof.into()))
                 }
@@ -501,8 +504,8 @@ impl Unpacker {
     }
 }
 
-/// `bytes` within the bounds that zstd itself accepts on 64-bit machines: ZSTD_WINDOWLOG_MIN and
-/// _MAX.
+/// `bytes`, clamped to the bounds of zstd itself on 64-bit machines: `ZSTD_WINDOWLOG_MIN` and
+/// `_MAX`.
 pub(crate) fn window_bytes_within(bytes: u64) -> u64 {
     bytes.clamp(1 << 10, 1 << ZSTD_WINDOW_LOG_MAX)
 }

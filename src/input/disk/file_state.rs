@@ -1,4 +1,4 @@
-//! How a file was when it was opened, to tell whether it is still the same.
+//! The state of a file when it was opened, to detect whether it has changed.
 
 use std::fs::{File, Metadata};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
@@ -8,22 +8,21 @@ use ahash::RandomState;
 
 use crate::error::Error;
 
-/// Bytes before the end of a file that are to be the same when it is read again. Reason: a
-/// file that was emptied and has grown beyond its size since, as logs are rotated, is not told
-/// by sizes and times.
+/// Bytes at the end of a file that must be the same when it is read again. Reason: sizes and times
+/// do not show that a file was emptied and has grown beyond its size since, as rotated logs do.
 const END_BYTES: u64 = 4096;
 
-/// How a regular file was when it was opened: to tell whether it is still the same.
+/// The state of a regular file when it was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileState {
     device: u64,
     inode: u64,
     bytes: u64,
     modified: Option<SystemTime>,
-    /// When the file was made, where the file system tells: a new file may get the number of one
-    /// that is gone.
+    /// When the file was created, where the file system knows: a new file may get the inode number
+    /// of one that was deleted.
     made: Option<SystemTime>,
-    /// A hash of the last [`END_BYTES`] of the file, or of all it has, when it had been read;
+    /// A hash of the last [`END_BYTES`] of the file, or of the whole file, after it was read;
     /// `None` before, or if that failed.
     end: Option<u64>,
 }
@@ -42,12 +41,12 @@ impl FileState {
         })
     }
 
-    /// Returns how long the file was, in bytes.
+    /// Returns the size of the file, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Returns what [`FileState::end`] of `file`, whose state this is, is by now.
+    /// Returns the present value of [`FileState::end`] for `file`, whose state this is.
     fn end_of(&self, file: &File) -> Option<u64> {
         let mut end = [0; END_BYTES as usize];
         let end = &mut end[..self.bytes.min(END_BYTES) as usize];
@@ -55,11 +54,11 @@ impl FileState {
         Some(RandomState::with_seeds(1, 2, 3, 4).hash_one(&*end))
     }
 
-    /// Checks that a file of state `now` begins with what it had in this one, as far as the system
-    /// knows: it may have grown. Otherwise says what is different.
+    /// Checks that a file of state `now` begins with what it had in this state, as far as the
+    /// system knows: it may have grown. The error says what is different.
     fn check(&self, now: &FileState) -> std::result::Result<(), String> {
         let is_same_number = (self.device, self.inode) == (now.device, now.inode);
-        // Some file systems number their files anew now and then.
+        // Some file systems renumber their files now and then.
         let is_as_old = self.made.is_some() && self.modified == now.modified;
         if self.made != now.made || !is_same_number && !is_as_old {
             return Err("another file has taken its place".to_owned());
@@ -73,8 +72,8 @@ impl FileState {
         Ok(())
     }
 
-    /// Notes what `file` ends with, now that it was read, or checks that it still is what an
-    /// earlier reading has noted. Failure: what is different.
+    /// Records what `file` ends with, now that it was read, or checks it against what an earlier
+    /// reading has recorded. The error says what is different.
     pub(crate) fn finish(&mut self, file: &File) -> std::result::Result<(), String> {
         if self.end.is_none() {
             self.end = self.end_of(file);
@@ -83,9 +82,9 @@ impl FileState {
         self.check_end(file)
     }
 
-    /// Checks that `file` still has the end that it had when it was read.
+    /// Checks that `file` ends with the same bytes as when it was read.
     pub(crate) fn check_end(&self, file: &File) -> std::result::Result<(), String> {
-        // What cannot be read, or is cut short in this moment, will be told when it is to be read.
+        // If it cannot be read, or was just truncated, reading it will report that.
         match self.end.zip(self.end_of(file)) {
             Some((then, now)) if then != now => {
                 Err(format!("other bytes than before end at byte {}", self.bytes))
@@ -95,7 +94,7 @@ impl FileState {
     }
 }
 
-/// What is known of an earlier reading of a file, to ask for it again.
+/// What is known of an earlier reading of a file, to read the same again.
 #[derive(Debug)]
 pub(crate) struct Before {
     state: Option<FileState>,
@@ -108,19 +107,19 @@ impl Before {
         Before { state, disk_bytes }
     }
 
-    /// Tells whether nothing was read.
+    /// Was nothing read?
     pub(crate) fn was_empty(&self) -> bool {
         self.disk_bytes == 0
     }
 
-    /// Returns the state by which a file that is in state `now` is to be read once more: as it was
-    /// then. Failure: what is different.
+    /// Returns the state with which to read a file once more that is in state `now`: its earlier
+    /// one. The error says what is different.
     pub(crate) fn state_again(
         &self,
         now: Option<FileState>,
     ) -> std::result::Result<Option<FileState>, String> {
         match (&self.state, now) {
-            // Made up while it is read.
+            // A file of /proc or the like.
             (Some(then), Some(_)) if then.bytes == 0 && self.disk_bytes > 0 => Ok(None),
             (Some(then), Some(now)) => then.check(&now).map(|()| Some(then.clone())),
             (None, None) => Ok(None),
@@ -129,7 +128,7 @@ impl Before {
     }
 }
 
-/// The error of an input that is not what it was when it was read first.
+/// The error for an input that has changed since it was read first.
 pub(crate) fn input_changed(shown: &str, why: &str) -> Error {
     Error::input(format!(
         "{shown}: the input has changed between the first and the second reading: {why}; run again \
@@ -137,7 +136,7 @@ pub(crate) fn input_changed(shown: &str, why: &str) -> Error {
     ))
 }
 
-/// Is `file` on a file system whose files are made up while they are read?
+/// Is `file` on a file system whose files are generated while they are read?
 ///
 /// Their sizes mean nothing: 0 in `/proc`, 4096 in `/sys`.
 #[cfg(target_os = "linux")]
@@ -146,7 +145,7 @@ fn is_made_up(file: &File) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|found| matches!(found.f_type, 0x9fa0 | 0x6265_6572))
 }
 
-/// Is `file` on a file system whose files are made up while they are read?
+/// Is `file` on a file system whose files are generated while they are read?
 #[cfg(not(target_os = "linux"))]
 fn is_made_up(_: &File) -> bool {
     false

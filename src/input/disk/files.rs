@@ -1,4 +1,4 @@
-//! Which files a plan means.
+//! Finds the files of a plan.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -15,14 +15,14 @@ use crate::error::{Error, Result};
 use crate::input::InputPlan;
 use crate::limits;
 
-/// The path that means standard input. A file of that name is `./-`.
+/// The path of standard input. A file of that name is `./-`.
 const STDIN: &str = "-";
 
 /// All files of a plan.
 #[derive(Debug)]
 pub(crate) struct List {
     pub(crate) paths: Vec<PathBuf>,
-    /// Bytes on disk, or `None` if one is no regular file.
+    /// Bytes on disk, or `None` if one is not a regular file.
     pub(crate) bytes_total: Option<u64>,
     /// Is there a regular file, other than standard input, that is not empty?
     pub(crate) any_regular: bool,
@@ -30,10 +30,10 @@ pub(crate) struct List {
 
 /// Finds the files of `plan` and checks each of them.
 ///
-/// - Shape: `paths` in order, then the entries of `files_from`, ended by NUL if there is one. In
-///   the place of a directory come the files below it, each level sorted by name.
-/// - Failure: a path that is missing or may not be read, a directory without `recursive`, standard
-///   input named twice, a list of files beyond [`limits::CONFIG_BYTES_MAX`].
+/// - Shape: `paths` in order, then the entries of `files_from`, which end with NUL if it has any. A
+///   directory is replaced by the files below it, each level sorted by name.
+/// - Failure: an error for a path that is missing or may not be read, a directory without
+///   `recursive`, standard input named twice, a list of files beyond [`limits::CONFIG_BYTES_MAX`].
 pub(crate) fn list(plan: &InputPlan) -> Result<List> {
     let mut given = plan.paths.clone();
     let mut stdins = given.iter().filter(|path| is_stdin(path)).count();
@@ -78,7 +78,7 @@ pub(crate) fn list(plan: &InputPlan) -> Result<List> {
 
 impl List {
     fn add(&mut self, path: PathBuf, metadata: &Metadata) -> Result<()> {
-        // Opening would tell, too, but the file may come after hours of work.
+        // Opening would fail, too, but perhaps after hours of work.
         rustix::fs::access(&path, Access::READ_OK)
             .map_err(|error| Error::reading(show_input(&path), error.into()))?;
         if metadata.is_file() {
@@ -105,11 +105,11 @@ impl List {
 
     /// Adds the regular files below the directory `top`.
     ///
-    /// Links to directories end the way, so there are no cycles; other links count as what they
-    /// point to, because stores that share content keep nothing but links. What vanishes while it
-    /// is looked at was no file to begin with; what is neither file nor directory is skipped.
+    /// Links to directories are not followed, so there are no cycles; other links count as their
+    /// target, because content-addressed stores consist of links. Files that vanish meanwhile are
+    /// skipped, as is what is neither file nor directory.
     fn walk(&mut self, top: PathBuf) -> Result<()> {
-        // A stack instead of recursion: the depth comes from outside.
+        // A stack instead of recursion: the depth is not bounded.
         let mut ahead = vec![top];
         while let Some(path) = ahead.pop() {
             let reading = |error| Error::reading(show_input(&path), error);
@@ -130,7 +130,7 @@ impl List {
                     }
                 }
                 leave_out_strays(&mut below);
-                // Names in the order of their bytes; backward, because the last is taken first.
+                // By the bytes of their names; in reverse, because the last is taken first.
                 below.sort_unstable_by(|a, b| b.cmp(a));
                 ahead.append(&mut below);
             }
@@ -139,9 +139,9 @@ impl List {
     }
 }
 
-/// Leaves out the checksums that Hadoop and Spark put beside each file, `.NAME.crc` beside `NAME`;
-/// what those who write Parquet put into its folder, the schema and statistics of all files there;
-/// and results that this program was killed over, or is publishing just now: `.undust-….tmp`.
+/// Leaves out the checksums that Hadoop and Spark write for each file, `.NAME.crc` for `NAME`; the
+/// schema and statistics that writers of Parquet put into a folder; and unfinished results of this
+/// program: `.undust-….tmp`.
 fn leave_out_strays(paths: &mut Vec<PathBuf>) {
     let all: HashSet<OsString> =
         paths.iter().filter_map(|path| path.file_name().map(OsString::from)).collect();
@@ -166,7 +166,7 @@ fn is_url(name: &[u8]) -> bool {
     memchr::memmem::find(name, b"://").is_some_and(|at| is_scheme(&name[..at]))
 }
 
-/// Does `path` mean standard input?
+/// Is `path` that of standard input?
 pub(crate) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == STDIN
 }
@@ -182,9 +182,9 @@ pub(crate) fn open(path: &Path) -> io::Result<(File, Metadata)> {
     Ok((file, metadata))
 }
 
-/// Bytes from where the regular `file`, of `size` bytes, stands to its end.
+/// Bytes from the current position of the regular `file`, of `size` bytes, to its end.
 ///
-/// Standard input may have been read by somebody else before.
+/// Another process may have read a part of standard input before.
 pub(crate) fn rest_bytes(mut file: &File, size: u64) -> io::Result<u64> {
     Ok(size.saturating_sub(io::Seek::stream_position(&mut file)?))
 }
@@ -213,9 +213,9 @@ fn read_list(from: &Path, separator: u8) -> Result<Vec<PathBuf>> {
         )));
     }
     let bytes = without_bom(&bytes);
-    // No name has a NUL, so one ends a name, whoever says so.
+    // No name contains NUL, so if there is one it is the separator.
     let separator = if bytes.contains(&0) { 0 } else { separator };
-    // As in lists of URLs, a line may end as on Windows.
+    // Lines may end in CR LF, as in lists of URLs.
     let carriage_return = if separator == b'\n' { &b"\r"[..] } else { b"" };
     let entries = Lines::new(bytes, separator)
         .map(|entry| entry.strip_suffix(carriage_return).unwrap_or(entry))

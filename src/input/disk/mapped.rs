@@ -1,4 +1,4 @@
-//! A regular file mapped into memory: one that is read, or a temporary one.
+//! A regular file mapped into memory: an input, or a temporary file.
 //!
 //! Unsafe: one call of `mmap`, and one of `madvise`. The safe twin is `stream`;
 //! `tests.rs` compares the two.
@@ -13,21 +13,21 @@ use memmap2::{Advice, Mmap, MmapOptions, UncheckedAdvice};
 use super::sigbus::{self, GuardedMapping, Whose};
 use crate::error::{Error, Result};
 
-/// Bytes of a page. Where pages are larger, some more or less are left.
+/// Bytes of a page. Where pages are larger, slightly more or less is released.
 const PAGE_BYTES: usize = 4096;
 
-/// How much is let go of at once. Reason: all processors that work for this program are interrupted
-/// each time.
+/// Bytes that are released at once. Reason: each time, all processors that run this program are
+/// interrupted.
 const RELEASE_BYTES: usize = 16 << 20;
 
 /// The bytes of a file, at the size it had when it was opened.
 #[derive(Debug)]
 pub(crate) struct Mapped {
-    // Dropped first, from top to bottom: the watch ends while what it watches is still there.
+    // Fields are dropped in order: the guard ends before the mapping does.
     _watch: Option<GuardedMapping>,
     map: Mmap,
     origin: Arc<Origin>,
-    /// Bytes to let go of, together with what follows them.
+    /// Bytes still to be released, together with those that follow.
     to_release: Mutex<Range<usize>>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Origin {
     pub(crate) file: File,
     /// The name in messages, safe to print.
     pub(crate) shown: String,
-    /// Bytes when it was opened, or `None` if the system does not know.
+    /// Size in bytes when it was opened, or `None` if the system does not know.
     pub(crate) size: Option<u64>,
 }
 
@@ -61,11 +61,11 @@ impl Mapped {
     /// Maps the first `size` bytes of the file.
     ///
     /// - Shape: `size` is not zero, and the guard of `sigbus` is installed.
-    /// - Failure: if the system cannot map it, or too many mappings are watched already. Then the
-    ///   file is to be read instead.
+    /// - Failure: if the system cannot map it, or too many mappings are guarded already. The caller
+    ///   then reads the file instead.
     pub(crate) fn new(origin: &Arc<Origin>, size: u64) -> io::Result<Self> {
         let map = Mapped::map(origin, size)?;
-        // Advice that is not taken costs speed only.
+        // If the advice is ignored, only speed is lost.
         let _ = map.advise(Advice::Sequential);
         let watch = GuardedMapping::new(&map, &origin.shown, Whose::Others)
             .ok_or_else(|| io::Error::other("too many mapped files"))?;
@@ -73,10 +73,10 @@ impl Mapped {
         Ok(Mapped { _watch: Some(watch), map, origin, to_release: Mutex::default() })
     }
 
-    /// Maps the whole of a temporary file, to be read here and there; nobody writes to it any more.
+    /// Maps the whole of a temporary file, for random reads; nothing writes to it any more.
     /// `shown` is its name in messages. `None` if it is empty.
     ///
-    /// Failure: if the system does not map it.
+    /// Failure: if the system cannot map it.
     pub(crate) fn temporary(file: File, shown: String) -> io::Result<Option<Self>> {
         let size = file.metadata()?.len();
         if size == 0 {
@@ -84,8 +84,8 @@ impl Mapped {
         }
         let origin = Arc::new(Origin { file, shown, size: Some(size) });
         let map = Mapped::map(&origin, size)?;
-        // Nobody can cut it short, but the disk may fail. Not watched, that ends the
-        // process without a word.
+        // No other process can truncate it, but the disk may fail. Without a guard, that would end
+        // the process without a message.
         let watch = if sigbus::guard() {
             GuardedMapping::new(&map, &origin.shown, Whose::Ours)
         } else {
@@ -94,10 +94,10 @@ impl Mapped {
         Ok(Some(Mapped { _watch: watch, map, origin, to_release: Mutex::default() }))
     }
 
-    /// Tells the system that it will be read at random places: of what is not in memory any more
-    /// only the page that is asked for is read, not a hundred kilobytes around it.
+    /// Tells the system that it will be read at random places, so that it reads single pages from
+    /// the disk, not a hundred kilobytes around each.
     pub(crate) fn for_random_reads(self) -> Self {
-        // Advice that is not taken costs speed only.
+        // If the advice is ignored, only speed is lost.
         let _ = self.map.advise(Advice::Random);
         self
     }
@@ -124,11 +124,10 @@ impl Mapped {
         &self.map
     }
 
-    /// Lets go of the pages in `range` for now, or a little later, with others behind it: they are
-    /// there again as soon as they are looked at.
+    /// Releases the pages in `range`, now or a little later, together with the following ones. They
+    /// are read from the file again when they are accessed.
     ///
-    /// Otherwise one thread would let go of all pages of the file at the end, while nothing else is
-    /// done.
+    /// Otherwise one thread would release all pages of the file at the end, while all others wait.
     pub(crate) fn release(&self, range: Range<usize>) {
         let mut waiting = self.to_release.lock().expect("no thread panics while it holds the lock");
         if range.start != waiting.end {
@@ -141,16 +140,17 @@ impl Mapped {
         }
     }
 
-    /// Lets go of whole pages in `range` at once. Returns where those that are not whole begin.
+    /// Releases the whole pages in `range`. Returns where the rest, which is less than a page,
+    /// begins.
     fn let_go(&self, range: Range<usize>) -> usize {
         let page = PAGE_BYTES;
         let (start, end) = (range.start.next_multiple_of(page), range.end / page * page);
         if start >= end {
             return range.start;
         }
-        // SAFETY: the mapping is shared and read-only, so what is looked at again is what the
-        // file holds, as it is for a page that the system has taken back by itself.
-        // Advice that is not taken costs memory only.
+        // SAFETY: the mapping is shared and read-only, so a page that is accessed again is read
+        // from the file, as after the system itself has taken it back. If the advice is ignored,
+        // only memory is lost.
         let _ = unsafe {
             self.map.unchecked_advise_range(UncheckedAdvice::DontNeed, start, end - start)
         };
@@ -162,7 +162,7 @@ impl Mapped {
         &self.origin.shown
     }
 
-    /// Checks that nobody cut the file short.
+    /// Checks that the file was not truncated.
     pub(crate) fn verify(&self) -> Result<()> {
         self.origin.verify().map(drop)
     }

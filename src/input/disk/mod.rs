@@ -1,4 +1,4 @@
-//! The bytes of a file on their way from the disk or a pipe.
+//! Reads the bytes of a file from the disk or a pipe.
 
 pub(super) mod file_state;
 pub(super) mod files;
@@ -23,29 +23,29 @@ use crate::retry::retry_interrupted;
 use mapped::Origin;
 use read_ahead::ReadAhead;
 
-/// Bytes at the beginning of a file by which is told what it is. Reason: a tar archive has its
-/// magic within the first 512, an XML file its root in the first kibibyte.
+/// Bytes at the beginning of a file from which its kind is detected. Reason: a tar archive has its
+/// magic within the first 512, an XML file mostly its root within the first KiB.
 pub(super) const HEAD_BYTES: usize = 1024;
 
-/// Bytes that tell what else a file is. Reason: the magic of bzip2 has as many.
+/// Bytes from which other kinds are detected. Reason: the magic of bzip2 has this many.
 const MAGIC_BYTES: usize = 10;
 
 /// Bytes read from a stream at once. Reason: as much as a pipe holds by default.
 const STREAM_READ_BYTES: usize = 64 << 10;
 
-/// Bytes of a file that the system is asked for ahead of need. Reason: some hundredths of
-/// a second of decoding, and more than disks that answer late have under way by themselves.
+/// Bytes of a file that the system is asked to read ahead. Reason: some hundredths of a second of
+/// decoding, and more than disks with high latency have in flight by themselves.
 const AHEAD_BYTES: u64 = 4 << 20;
 
-/// How long a silent stream is awaited before it is asked for whether anybody still wants it.
+/// How often, while a stream is silent, [`Stop`] is checked.
 const STOP_POLL: Duration = Duration::from_millis(50);
 
-/// What a stream begins with, by which somebody wants to tell what it is.
+/// The start of a stream, from which its format is to be detected.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sample {
-    /// Bytes that are awaited.
+    /// Bytes to wait for.
     pub(super) bytes: usize,
-    /// The longest silence before the stream is taken for one that has no more for a while.
+    /// The longest silence before the stream is assumed to have no more for a while.
     pub(super) silence: Duration,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Sample {
 #[derive(Debug)]
 pub(super) struct Disk {
     origin: Arc<Origin>,
-    /// What is left of the size at opening, or `None` if that was not known.
+    /// Bytes left of the size at opening, or `None` if that was not known.
     left: Option<u64>,
     ahead: ReadAhead,
     progress: Arc<AtomicU64>,
@@ -61,8 +61,8 @@ pub(super) struct Disk {
 }
 
 impl Disk {
-    /// Reads `rest_bytes` from where the file stands, or to its end. A stream is no longer awaited
-    /// after `stop`.
+    /// Reads `rest_bytes` from the current position, or to the end of the file. After `stop`,
+    /// waiting for a stream ends with an error.
     pub(super) fn new(
         origin: &Arc<Origin>,
         rest_bytes: Option<u64>,
@@ -79,7 +79,7 @@ impl Disk {
     }
 
     /// The first bytes of the file: [`HEAD_BYTES`], or fewer at its end. Of a stream only as many
-    /// as tell what it is, `bytes_min` at least: more may come late.
+    /// as show its kind, `bytes_min` at least: more may come late.
     pub(super) fn head(&mut self, bytes_min: usize) -> io::Result<Vec<u8>> {
         let mut head = Vec::new();
         if !self.is_stream() {
@@ -107,19 +107,20 @@ impl Disk {
             return Ok(());
         }
         let bytes = self.left.map_or(bytes as u64, |left| left.min(bytes as u64));
-        // Whoever looks at the beginning alone may not want the rest.
+        // A caller that reads only the beginning may not want the rest.
         if bytes > HEAD_BYTES as u64 {
             self.ask_ahead(bytes);
         }
-        // Straight from the file: unlike a reader of our own, it fills memory nobody has cleared.
+        // Straight from the file: unlike `Read` for `Disk`, this fills memory that was not cleared.
         let result = (&self.origin.file).take(bytes).read_to_end(buffer);
         self.count(buffer.len() - before);
         result.map(drop)
     }
 
     /// Appends `bytes` bytes to `buffer`, or fewer at the end, but does not wait for more of a
-    /// stream once a whole line has come: what there is may be all for a while. For the bytes of a
-    /// `sample`, which `buffer` is to hold, it waits somewhat. Says whether the stream has ended.
+    /// stream once a whole line has arrived: more may come late. If `buffer` does not hold the
+    /// bytes of a `sample` yet, waits for them as long as that says. Returns whether the stream has
+    /// ended.
     pub(super) fn fill_with_lines(
         &mut self,
         buffer: &mut Vec<u8>,
@@ -131,7 +132,7 @@ impl Disk {
         let start = buffer.len();
         let mut scanned = start;
         let mut has_line = memchr::memchr(separator, buffer).is_some();
-        // Before the first read as well: what was read to tell the format may be all for a while.
+        // Before the first read as well: what was read to detect the kind may be all for a while.
         while buffer.len() < start + bytes
             && (!has_line
                 || is_ready(&self.origin.file, Duration::ZERO)
@@ -146,8 +147,8 @@ impl Disk {
         Ok(false)
     }
 
-    /// Appends what is there of a stream to `buffer`, up to a length of `most`, and says how much
-    /// that is: nothing at its end.
+    /// Appends what has arrived of a stream to `buffer`, up to a length of `most`, and returns how
+    /// many bytes that is: zero at its end.
     fn read_some(&mut self, buffer: &mut Vec<u8>, most: usize) -> io::Result<usize> {
         let before = buffer.len();
         buffer.resize(most.min(before + STREAM_READ_BYTES), 0);
@@ -156,9 +157,9 @@ impl Disk {
         read
     }
 
-    /// Waits until reading a stream would give something, or its end.
+    /// Waits until reading a stream would not block.
     ///
-    /// Failure: if nobody wants it any more.
+    /// Failure: if [`Stop`] was asked for.
     fn await_stream(&self) -> io::Result<()> {
         while !is_ready(&self.origin.file, STOP_POLL) {
             if self.stop.is_asked() {
@@ -173,7 +174,7 @@ impl Disk {
         self.left
     }
 
-    /// Is it unknown where the bytes end? Then some may come now, and others later.
+    /// Is it a stream, whose end is not known and whose bytes may come late?
     pub(super) fn is_stream(&self) -> bool {
         self.left.is_none()
     }
@@ -186,8 +187,8 @@ impl Disk {
         self.progress.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Asks the system for what comes behind the next `bytes`, so that the disk works while
-    /// those are decoded.
+    /// Asks the system to read what follows the next `bytes`, so that the disk works while those
+    /// are decoded.
     fn ask_ahead(&mut self, bytes: u64) {
         let (Some(size), Some(left)) = (self.origin.size, self.left) else { return };
         self.ahead.ask(&self.origin, size - left + bytes);
@@ -206,19 +207,19 @@ fn is_telling(head: &[u8]) -> bool {
     text.starts_with(b"<") || head.starts_with(b"filedesc:") || head.contains(&0)
 }
 
-/// Would reading from `file` give something, or its end, within `time`?
+/// Would reading from `file` not block, within `time`?
 fn is_ready(file: &std::fs::File, time: Duration) -> bool {
     let mut polled = [PollFd::new(file, PollFlags::IN)];
     let time = Timespec::try_from(time).unwrap_or(Timespec { tv_sec: 0, tv_nsec: 0 });
     match poll(&mut polled, Some(&time)) {
         Ok(ready) => ready > 0,
         Err(error) if error == Errno::INTR => false,
-        // What cannot be asked is read.
+        // If that cannot be found out, reading is tried.
         Err(_) => true,
     }
 }
 
-/// How long more of a stream is awaited. Without a clock: by steps in which nothing has come.
+/// How much longer to wait for a stream. Counts steps in which nothing has arrived, not a clock.
 struct Patience {
     step: Duration,
     steps_left: u32,
@@ -228,13 +229,13 @@ struct Patience {
 const SILENCE_STEPS: u32 = 10;
 
 impl Patience {
-    /// For silences of up to `silence`, which in all are [`SAMPLE_SILENCES_MAX`] times as long.
+    /// For silences of up to `silence`, and [`SAMPLE_SILENCES_MAX`] times that in all.
     fn new(silence: Duration) -> Patience {
         Patience { step: silence / SILENCE_STEPS, steps_left: SAMPLE_SILENCES_MAX * SILENCE_STEPS }
     }
 
-    /// Waits for something to come from `file`, or its end. `false` if it is silent for too long;
-    /// then it is not waited for again.
+    /// Waits until reading from `file` would not block. `false` if it is silent for too long; later
+    /// calls then do not wait.
     fn waits_for(&mut self, file: &std::fs::File) -> bool {
         let steps = self.steps_left.min(SILENCE_STEPS);
         let silent = (0..steps).take_while(|_| !is_ready(file, self.step)).count() as u32;

@@ -1,4 +1,4 @@
-//! What the system is asked to read before it is needed, so that the disk works meanwhile.
+//! Asks the system to read ahead, so that the disk works meanwhile.
 
 use std::io::IoSliceMut;
 use std::num::NonZeroU64;
@@ -9,15 +9,15 @@ use rustix::io::{ReadWriteFlags, preadv2};
 
 use super::mapped::Origin;
 
-/// Bytes that it is asked for at once. Reason: of more than a disk takes at once, Linux reads
-/// no more than that.
+/// Bytes of one request. Reason: of a larger one, Linux reads only as much as the disk takes at
+/// once.
 const ASKED_BYTES: u64 = 256 << 10;
 
-/// Bytes that are in memory if the last of them is, as far as it matters here. Reason: to look
-/// takes less than to ask for what is there already.
+/// If the last of this many bytes is in memory, all are assumed to be. Reason: that check is
+/// cheaper than a request for what is there already.
 const WINDOW_BYTES: u64 = 4 * ASKED_BYTES;
 
-/// How far ahead of a reader the system was asked to read.
+/// How far the system was asked to read ahead of a reader.
 #[derive(Debug)]
 pub(crate) struct ReadAhead {
     bytes: u64,
@@ -30,8 +30,8 @@ impl ReadAhead {
         ReadAhead { bytes, asked: 0 }
     }
 
-    /// Asks for what comes behind `needed` bytes of the file at `origin`, and was not asked for. Of
-    /// a file whose size is unknown, asks for nothing.
+    /// Requests what follows the first `needed` bytes of the file at `origin` and was not requested
+    /// yet. Does nothing for a file whose size is unknown.
     pub(crate) fn ask(&mut self, origin: &Origin, needed: u64) {
         let Some(size) = origin.size else { return };
         for Range { start, end } in self.windows(needed, size) {
@@ -39,14 +39,14 @@ impl ReadAhead {
                 continue;
             }
             for at in (start..end).step_by(ASKED_BYTES as usize) {
-                // Advice that is not taken costs speed only.
+                // If the advice is ignored, only speed is lost.
                 let length = NonZeroU64::new(ASKED_BYTES);
                 let _ = fadvise(&origin.file, at, length, Advice::WillNeed);
             }
         }
     }
 
-    /// What to ask for now.
+    /// What to request now.
     fn windows(&mut self, needed: u64, size: u64) -> impl Iterator<Item = Range<u64>> {
         let end = size.min(needed.saturating_add(self.bytes));
         let start = self.asked.max(needed);
@@ -59,7 +59,7 @@ impl ReadAhead {
     }
 }
 
-/// Does the system have the byte at `at` in memory? `false` if it does not tell.
+/// Does the system have the byte at `at` in memory? `false` if it does not say.
 fn is_in_memory(origin: &Origin, at: u64) -> bool {
     let mut byte = [0];
     let mut bytes = [IoSliceMut::new(&mut byte)];

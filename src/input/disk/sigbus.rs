@@ -1,9 +1,8 @@
-//! What happens when a mapped file is cut short while somebody reads it, or
-//! cannot be read any more.
+//! Handles the signal for mapped files that were truncated or cannot be read any more.
 //!
-//! The kernel raises SIGBUS on the thread that touches a page that is no longer there. The handler
-//! looks up whose page it was, says so, and ends the process with status 2: the thread cannot go
-//! on, and unwinding out of a handler is not possible.
+//! The kernel raises SIGBUS on a thread that touches a page that no longer exists. The handler
+//! looks up which file the page belongs to, writes a message, and ends the process with status 2:
+//! the thread cannot go on, and unwinding out of a handler is not possible.
 //!
 //! ```text
 //! SLOTS  | start | end | name_bytes | name ...... |   one per mapping, all atomics, fixed size,
@@ -25,20 +24,20 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize};
 
 use libc::{SIGBUS, c_int, c_void, siginfo_t};
 
-/// Most mappings at one time. More files than that are read instead. Reason: hardly ever are chunks
-/// of more files on their way at once, and the table is small (a quarter MiB).
+/// Most mappings at one time; further files are read instead. Reason: chunks of more files are
+/// hardly ever in flight at once, and the table is small (a quarter MiB).
 const SLOTS: usize = 256;
 
 /// Longest name in bytes that is kept for the message. Reason: what fits on a screen.
 const NAME_BYTES: usize = 960;
 
-/// Values of [`Slot::start`] that are no address of a mapping.
+/// Values of [`Slot::start`] that are not addresses of mappings.
 const FREE: usize = 0;
 const TAKEN: usize = 1;
 
 static TABLE: [Slot; SLOTS] = [const { Slot::new() }; SLOTS];
 
-/// The action that was there before.
+/// The action that was installed before.
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 
 /// Has a thread begun to end the process?
@@ -48,7 +47,7 @@ static ENDING: AtomicBool = AtomicBool::new(false);
 struct Slot {
     /// The address of its first byte, or `FREE`, or `TAKEN` while the other fields are written.
     start: AtomicUsize,
-    /// The address behind its last page.
+    /// The address after its last page.
     end: AtomicUsize,
     /// Is it a temporary file?
     is_ours: AtomicBool,
@@ -70,8 +69,8 @@ impl Slot {
 
 /// Installs the handler, once per process. Returns whether it is in place.
 ///
-/// It stays until the process ends, or until SIGBUS comes for another reason than a mapping of
-/// ours: then the action that was there before is put back and has its turn.
+/// It stays until the process ends, or until a SIGBUS that does not concern a mapping of ours: then
+/// the earlier action is restored and handles it.
 pub(crate) fn guard() -> bool {
     static INSTALLED: OnceLock<bool> = OnceLock::new();
     *INSTALLED.get_or_init(|| {
@@ -94,12 +93,12 @@ pub(crate) fn guard() -> bool {
     })
 }
 
-/// Whose file it is.
+/// Who may change the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whose {
-    /// An input, which somebody else may have cut short.
+    /// An input, which another process may have truncated.
     Others,
-    /// A temporary one, which nobody else knows.
+    /// A temporary file, which no other process can access.
     Ours,
 }
 
@@ -110,9 +109,9 @@ pub(super) struct GuardedMapping {
 }
 
 impl GuardedMapping {
-    /// Watches `map`. `None` if the table is full.
+    /// Guards `map`. `None` if the table is full.
     ///
-    /// Has to be dropped before the mapping. `name` is safe to print.
+    /// Must be dropped before the mapping. `name` is safe to print.
     pub(super) fn new(map: &[u8], name: &str, whose: Whose) -> Option<Self> {
         let take = |slot: &Slot| slot.start.compare_exchange(FREE, TAKEN, Acquire, Relaxed).is_ok();
         let slots = if whose == Whose::Others { open_max() } else { SLOTS };
@@ -133,7 +132,8 @@ impl GuardedMapping {
     }
 }
 
-/// Most mappings of others' files: each keeps its file open, and some more are to be.
+/// Most mappings of inputs: each keeps a file open, and some file descriptors are needed for
+/// others.
 fn open_max() -> usize {
     static MAX: OnceLock<usize> = OnceLock::new();
     *MAX.get_or_init(|| {
@@ -174,8 +174,9 @@ extern "C" fn on_sigbus(_: c_int, info: *mut siginfo_t, _: *mut c_void) {
             unsafe { libc::_exit(2) };
         }
     }
-    // Not ours. When this handler returns, a fault happens again and meets the old action; a signal
-    // from outside meets the default, because the standard library's handler would swallow it.
+    // Not ours. When this handler returns, a fault is raised again, for the old action; a signal
+    // from outside is raised again for the default action, because the standard library's handler
+    // would ignore it.
     if let Some(before) = BEFORE.get() {
         let mut action = *before;
         if !is_fault {
@@ -211,7 +212,7 @@ fn write_message(slot: &Slot) {
         *place = byte;
         bytes += 1;
     }
-    // One call, so that the line is not torn. A failure has nobody to be told to.
+    // One call, so that the line is written as a whole. A failure cannot be reported.
     let _ = rustix::io::write(rustix::stdio::stderr(), text.get(..bytes).unwrap_or_default());
 }
 

@@ -7,28 +7,28 @@ use super::paths::PathAct;
 /// What a candidate does to a URL.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Act {
-    /// The first host, by number, is the second.
+    /// Replaces the first host, by number, by the second.
     Host(u32, u32),
-    /// `http` is `https`; the other way round if false.
+    /// Replaces `http` by `https`; the reverse if false.
     Scheme(bool),
-    /// The port `:81` is the scheme's own.
+    /// Replaces a port such as `:81` by the scheme's own.
     Port(Vec<u8>),
     /// A change of the path.
     Path(PathAct),
-    /// The parameter of this number says nothing.
+    /// Drops the parameter of this number.
     Drop(u32),
-    /// The parameter with this value (its hash) is the same as none.
+    /// Drops the parameter with this value (its hash), as the default.
     Default(u32, u64),
-    /// The order of parameters says nothing.
+    /// Ignores the order of parameters.
     Order,
-    /// Of the parameter of this number the first value (its hash) is the same as the second.
+    /// Replaces the first value (its hash) of the parameter of this number by the second.
     Value(u32, u64, u64),
-    /// Under this handler no parameter says anything but those of these numbers.
+    /// Drops all parameters under this handler but those of these numbers.
     Keep(u32, Vec<u32>),
 }
 
 impl Act {
-    /// The parameter that it is about, by number.
+    /// The number of the parameter that it changes.
     pub(crate) fn param(&self) -> Option<u32> {
         match self {
             Act::Drop(name) | Act::Default(name, _) | Act::Value(name, ..) => Some(*name),
@@ -105,7 +105,7 @@ impl Reach {
 pub(crate) struct Candidate {
     pub(crate) act: Act,
     pub(crate) reach: Reach,
-    /// Is it in force already, so that only others are validated?
+    /// Is it in force already, so that it is not validated any more?
     pub(crate) settled: bool,
     /// Is it one that pages cannot know of (see `versions.rs`), so that its values stand in no
     /// blocks? Asked where classes of URLs are compared.
@@ -113,7 +113,7 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    /// The candidate that does `act` everywhere.
+    /// Makes the candidate that does `act` everywhere.
     pub(crate) fn new(act: Act) -> Candidate {
         Candidate::within(act, Reach::All)
     }

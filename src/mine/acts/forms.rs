@@ -31,7 +31,7 @@ pub(crate) struct Forms {
 /// A path after the path candidates.
 #[derive(Debug)]
 struct PathForm {
-    /// What the key is made of: the draw, and what is told apart under the secret.
+    /// What the key is made of: the draw, and what is distinguished under the secret.
     key: (u64, u64),
     fired: Rows,
     taken: Option<(u32, u64)>,
@@ -52,10 +52,10 @@ struct Plan {
     origins: Vec<OriginForm>,
     /// By name of parameter.
     drops: Vec<Vec<u16>>,
-    /// By name of parameter: has one of its values a candidate?
+    /// By name of parameter: is there a candidate for one of its values?
     has_defaults: Vec<bool>,
     defaults: Map<(u32, u64), Vec<u16>>,
-    /// By name of parameter: has one of its values another that stands for it?
+    /// By name of parameter: is there a candidate that replaces one of its values?
     has_values: Vec<bool>,
     values: Map<(u32, u64), (u16, u64)>,
     /// The candidates that keep some parameters only.
@@ -139,7 +139,7 @@ impl OriginPlan<'_> {
     }
 }
 
-/// Applies candidates to URLs, one URL at a time. What has been made of a path is kept.
+/// Applies candidates to URLs, one URL at a time. The results for paths are kept.
 #[derive(Debug)]
 pub(crate) struct Shaper<'a> {
     table: &'a Table,
@@ -154,7 +154,7 @@ pub(crate) struct Shaper<'a> {
 }
 
 impl<'a> Shaper<'a> {
-    /// A shaper that applies nothing yet.
+    /// Makes a shaper that applies nothing yet.
     pub(crate) fn new(table: &'a Table, handlers: &'a [u32]) -> Shaper<'a> {
         let mut names = map();
         names.extend((0..).zip(&table.names).map(|(number, name)| (name.as_slice(), number)));
@@ -173,8 +173,8 @@ impl<'a> Shaper<'a> {
         }
     }
 
-    /// From now on those of `candidates` are applied that are `active`. Paths that one of the
-    /// `changed` ones had changed are made anew; the rest stay as they are.
+    /// From now on applies those of `candidates` that are `active`. Paths that one of the `changed`
+    /// candidates had changed are computed again; the others are kept.
     pub(crate) fn apply(&mut self, candidates: &[Candidate], active: &[bool], changed: &[bool]) {
         self.plan = Plan::of(self.table, candidates, active);
         for slot in &mut self.by_path {
@@ -267,7 +267,7 @@ impl<'a> Shaper<'a> {
             let default = |value: u64| {
                 let defaults = plan.has_defaults[name as usize].then_some(&plan.defaults)?;
                 let default = defaults.get(&(name, value))?.iter().find(reaches)?;
-                // With another value as well it stays.
+                // A parameter that also occurs with another value is kept.
                 let mut params = self.table.params_of(url).iter();
                 let has_other =
                     params.any(|other| other.name == name && other.value != param.value);

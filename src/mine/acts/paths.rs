@@ -15,7 +15,7 @@ pub(crate) enum PathAct {
     Segment(Shape),
     /// Letters in lower case.
     FoldCase,
-    /// Several slashes in a row are one.
+    /// Several slashes in a row become one.
     DoubleSlash,
     /// A path that starts with the first starts with the second instead.
     Prefix(Vec<u8>, Vec<u8>),
@@ -57,7 +57,7 @@ impl PathAct {
         changes
     }
 
-    /// Is a capital letter in the text that it looks for or writes?
+    /// Does the text that it replaces or writes contain a capital letter?
     pub(crate) fn has_capitals(&self) -> bool {
         let capital = |text: &Vec<u8>| text.iter().any(u8::is_ascii_uppercase);
         match self {
@@ -164,7 +164,7 @@ fn drop_slashes(path: &mut Vec<u8>) -> Option<u64> {
 /// rules do, and no more often than they do.
 fn replace_prefix(path: &mut Vec<u8>, from: &[u8], to: &[u8]) -> Option<u64> {
     let mut rest = path.strip_prefix(from)?;
-    // What is left of it when it gets shorter; it may follow again and again.
+    // The rest, when a prefix gets shorter, may start with the prefix again.
     let more = from.strip_prefix(to).filter(|more| !more.is_empty());
     for passes in 1.. {
         match more.and_then(|more| rest.strip_prefix(more)) {
@@ -185,7 +185,7 @@ fn drop_parameter(path: &mut Vec<u8>, name: &[u8]) -> Option<u64> {
     for segment in path[1..].split(|byte| *byte == b'/') {
         out.push(b'/');
         for (at, piece) in segment.split(|byte| *byte == b';').enumerate() {
-            // Without a value it is none, as rules have it.
+            // A parameter without a value is dropped, as rules do.
             let length = memchr::memchr(b'=', piece);
             if at > 0 && length.is_some_and(|length| piece[..length].eq_ignore_ascii_case(name)) {
                 signature ^= hash(piece);
@@ -217,7 +217,7 @@ fn drop_segments(path: &mut Vec<u8>, shape: &Shape) -> Option<u64> {
             out.extend_from_slice(segment);
         }
     }
-    // The slash in front of the last one stays, as rules have it.
+    // The slash before the last segment stays, as rules do.
     if is_last_dropped {
         out.push(b'/');
     }

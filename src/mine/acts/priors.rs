@@ -30,7 +30,7 @@ pub(crate) struct Prior {
     pub(crate) contents_min: u64,
     /// The least rate that it must have.
     pub(crate) bar: f64,
-    /// Must somebody look at it, whatever the samples say?
+    /// Must it be reviewed, whatever the samples say?
     pub(crate) guarded: bool,
     /// Is it on a list of what never matters? Then it holds unless samples speak
     /// clearly against it.
@@ -38,7 +38,7 @@ pub(crate) struct Prior {
 }
 
 impl Prior {
-    /// Is it of a kind of which more is known than what its site shows?
+    /// Is more known about its kind than its site shows?
     pub(crate) fn is_known(&self) -> bool {
         self.belief != PLAIN
     }
@@ -52,11 +52,10 @@ impl Prior {
 /// The rate where a mistake would be likely and costly.
 const STRICT_BAR: f64 = 0.99;
 
-/// The rate for the case of paths: where it matters on some pages only, most groups agree all the
-/// same.
+/// The rate for the case of paths: even if it matters on some pages, most groups agree.
 const FOLD_BAR: f64 = 0.98;
 
-/// A candidate of which nothing is known: as likely to hold as not.
+/// A candidate about which nothing is known: as likely to hold as not.
 pub(crate) const PLAIN: Belief = Belief { holds: 0.5, depends: 0.1, fails: 0.4 };
 
 /// One of a kind that holds on most sites where anything speaks for it.
@@ -65,7 +64,7 @@ const USUAL: Belief = Belief { holds: 0.8, depends: 0.04, fails: 0.16 };
 /// A name or value that says itself that it is no part of the page.
 const KNOWN: Belief = Belief { holds: 0.93, depends: 0.02, fails: 0.05 };
 
-/// Contents asked for where nothing is known, and where the kind is known.
+/// Contents required if nothing is known, and if the kind is known.
 pub(crate) const CONTENTS_MIN: u64 = 20;
 const CONTENTS_MIN_KNOWN: u64 = 8;
 
@@ -82,7 +81,7 @@ pub(crate) struct Nature {
     pub(crate) counts: bool,
     /// Are its values short numbers: page numbers, page sizes, versions?
     pub(crate) short: bool,
-    /// Does it stand somewhere without `=`?
+    /// Does it occur without `=`?
     pub(crate) bare: bool,
 }
 
@@ -134,7 +133,7 @@ impl Natures {
 struct Drawn(BinaryHeap<(u64, u32)>);
 
 impl Drawn {
-    /// Takes in the parameter of this number, instead of another if there are enough.
+    /// Adds the parameter of this number; replaces another if there are enough.
     fn add(&mut self, param: u32) {
         let drawn = (mix(u64::from(param)), param);
         if self.0.len() < VALUES {

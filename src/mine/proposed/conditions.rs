@@ -1,10 +1,10 @@
 //! Conditions: where a parameter says nothing under one action and chooses the page under another.
 //!
-//! Where what was seen of a parameter alone neither holds nor fails under a handler, the handler is
-//! split for it by what another parameter says (`splits.rs`): by its values, or by whether it is
-//! there. Which one is chosen by half of the contents; rules under the cells are then validated as
-//! under any other handler, by the other half. So no rule is proved by what it was chosen for, and
-//! each is paid for among all candidates.
+//! If the evidence about a parameter alone is mixed under a handler, the handler is split for it by
+//! what another parameter says (`splits.rs`): by its values, or by whether it is there. Which one
+//! is chosen by half of the contents; rules under the cells are then validated as under any other
+//! handler, by the other half. So no rule is proved by what it was chosen for, and each is paid for
+//! among all candidates.
 //!
 //! A parameter that may be dropped itself is no condition: a rule would read what another writes.
 
@@ -214,7 +214,7 @@ impl Search<'_> {
                 splits.refine(self.table, url, slot.0, one.handler) == cell
             };
             let inside: Vec<&SlotSample> = all.iter().copied().filter(is_inside).collect();
-            // Not even pages with versions would say so.
+            // Not even pages with versions would explain that.
             if is_below(&sum(&inside), VERSIONS_BAR, 0.05) {
                 splits.leave_out(cell);
             }
@@ -441,7 +441,7 @@ mod tests {
 
     #[test]
     fn a_rare_action_is_left_out() {
-        // Of 160 groups one speaks against the rule: it would hold without a condition.
+        // One of 160 groups contradicts the rule, which would hold without a condition.
         let mut rows = Vec::new();
         tabs(&mut rows, "/portal.php?action=view", 160, false);
         tabs(&mut rows, "/portal.php?action=faq", 1, true);

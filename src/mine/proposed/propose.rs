@@ -24,7 +24,7 @@ const TEXTS_MAX: usize = 6;
 /// Most values of one parameter that are proposed as its default.
 const DEFAULTS_MAX: usize = 4;
 
-/// The site's own name stands for its hosts if it has one of so many URLs that the most used host
+/// The site's own name stands for its hosts if it has one of this many URLs that the most used host
 /// has. Reason: a domain that hardly anything is served under may not stay.
 const OWN_NAME_SHARE: u64 = 10;
 
@@ -43,7 +43,7 @@ pub(crate) fn host_and_path_candidates(
 ) -> Vec<Candidate> {
     let mut out: Vec<Act> = Vec::new();
     hosts(table, votes, screen, bar, &mut out);
-    // Where letters are folded first, what is spelled in capitals never meets a rule.
+    // If letters are folded first, a rule never sees what is spelled in capitals.
     let folds = votes.get(&Act::Path(PathAct::FoldCase)).is_some_and(|count| *count >= VOTES_MIN);
     let meets = |act: &Act| !folds || !matches!(act, Act::Path(path) if path.has_capitals());
     let asked = || votes.iter().filter(|(act, count)| **count >= VOTES_MIN && meets(act));
@@ -51,7 +51,7 @@ pub(crate) fn host_and_path_candidates(
     let mut by_extension = None;
     for (act, count) in asked() {
         match act {
-            // Votes do not say which way it goes.
+            // Votes do not show the direction.
             Act::Scheme(_) => out.push(Act::Scheme(leads_to_https(table))),
             Act::Port(_) | Act::Order => out.push(act.clone()),
             Act::Path(path) => match path {
@@ -124,15 +124,15 @@ fn extension(paths: &Map<&[u8], usize>, a: &[u8], b: &[u8]) -> Option<PathAct> {
     (!from.is_empty() && from != to).then(|| PathAct::Extension(from.to_vec(), to.to_vec()))
 }
 
-/// A text that one act writes must not be what another takes away: of templates and prefixes that
-/// meet, the first stays.
+/// A text that one act writes must not be what another removes: of conflicting templates and
+/// prefixes, the first is kept.
 fn keep_one_direction(acts: &mut Vec<Act>) {
     let mut from: BTreeSet<Vec<u8>> = BTreeSet::new();
     let mut to: BTreeSet<Vec<u8>> = BTreeSet::new();
     acts.retain(|act| {
         let (taken, written, again) = match act {
             Act::Path(PathAct::Prefix(from, to)) => (from, to, to.starts_with(from)),
-            // `.htm` is taken from the end, where `.html` does not have it.
+            // `.htm` is replaced at the end, where `.html` does not contain it.
             Act::Path(PathAct::Extension(from, to)) => (from, to, to.ends_with(from)),
             Act::Path(PathAct::Template(Template { head, path, .. })) => {
                 (head, path, path.starts_with(head))

@@ -6,8 +6,8 @@
 //! masks    draw of the rest of the URL, slot, check of the rest, URL, place    fixed width, sorted
 //! ```
 //!
-//! What disagrees here does so by itself, so a parameter that matters is known before parameters
-//! are validated together.
+//! A disagreement here is due to the one parameter, so a parameter that matters is known before
+//! parameters are validated together.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -122,7 +122,7 @@ impl Slots<'_> {
                 from += whole[from..].iter().take_while(|keyed| keyed.draw < rest).count();
                 let is_it = |keyed: &&Keyed| keyed.key() == (rest, check);
                 let first = whole.get(from).filter(|keyed| keyed.draw == rest);
-                // Hardly ever is it another one of the same draw: then somebody has made many.
+                // A different rest with the same draw is very unlikely: then many were crafted.
                 let found = first.filter(is_it).or_else(|| {
                     first?;
                     let at = whole[from..].partition_point(|keyed| keyed.key() < (rest, check));
@@ -217,7 +217,7 @@ impl Slots<'_> {
         (masks, whole)
     }
 
-    /// What stands in the slot of a mask: the number of a host, or what stands for a value.
+    /// The content of the slot of a mask: the number of a host, or the bits of a value.
     fn value(self, mask: &Mask) -> u64 {
         let url = &self.table.urls[mask.url as usize];
         match mask.slot {
@@ -226,7 +226,7 @@ impl Slots<'_> {
         }
     }
 
-    /// What the first of some URLs says beside each of the others.
+    /// Compares the first of some URLs with each of the others.
     fn compared(self, members: &[(u64, u32)]) -> Option<ContentComparison> {
         let Slots { table, calibration, .. } = self;
         let url = |at: usize| -> &Url { &table.urls[members[at].1 as usize] };

@@ -127,7 +127,7 @@ impl VoteCounter {
     }
 }
 
-/// What `a` and `b` differ in.
+/// Adds the acts in which `a` and `b` differ to `acts`.
 fn differences(
     table: &Table,
     loose_paths: &[LoosePath],
@@ -228,7 +228,7 @@ fn same_path(a: &LoosePath, b: &LoosePath, acts: &mut Vec<Act>) -> bool {
     true
 }
 
-/// Votes for what stands before the common end of two paths.
+/// Votes for the parts before the common end of two paths.
 fn prefixes(a: &LoosePath, b: &LoosePath, acts: &mut Vec<Act>) {
     if a.extension != b.extension && !a.extension.eq_ignore_ascii_case(&b.extension) {
         return;

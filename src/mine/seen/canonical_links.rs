@@ -21,17 +21,17 @@ const PAIRS_MIN: u64 = 20;
 /// URLs with one digest beyond which that is an error page or an empty list, and says nothing.
 const URLS_OF_DIGEST_MAX: usize = 100;
 
-/// One of so many URLs that show a page must have a link, and as many as `PAIRS_MIN` at least.
+/// One of this many URLs that show a page must have a link, and as many as `PAIRS_MIN` at least.
 const URLS_FOR_ONE_LINK: u64 = 4;
 
-/// For so many pages without a link beside one that has one, links are an exception there.
+/// For this many pages without a link beside one that has one, links are an exception there.
 const PAGES_BESIDE_ONE_WITH_A_LINK: i64 = 9;
 
-/// Where digests say nothing: one of so many URLs must have a link to another one.
+/// Where digests say nothing: one of this many URLs must have a link to another one.
 const URLS_FOR_ONE_LINK_ELSEWHERE: u64 = 20;
 
 /// Replaces the contents of pages by where their links lead to, if the site's can be trusted; else
-/// the contents are as before. Returns what the contents are then told apart by.
+/// the contents are as before. Returns what the contents are then distinguished by.
 ///
 /// - `moves`: permanent redirects, which are followed from where a link leads to. Links to another
 ///   URL are added to them.
@@ -59,7 +59,7 @@ pub(super) fn follow(
     };
     let Some(trusted) = trust(seen, &digests) else { return signal };
     let mut is_linked = vec![false; urls.len()];
-    // By what is beside each other: pages without a link, less so many for each that has one.
+    // Per neighborhood: pages without a link, minus this many for each page with one.
     let mut beside: HashMap<&[u8], i64, ahash::RandomState> = HashMap::default();
     for one in seen.iter().filter(|one| one.shows_a_page) {
         let weight = if one.link == NO_LINK { 1 } else { -PAGES_BESIDE_ONE_WITH_A_LINK };
@@ -89,7 +89,7 @@ pub(super) fn follow(
     trusted
 }
 
-/// What URLs have in common that are beside each other: the path before a query, else the folder.
+/// What neighboring URLs have in common: the path before a query, else the folder.
 fn surroundings(url: &[u8]) -> &[u8] {
     let parts = PartStarts::of(url);
     let path = parts.path(url);
@@ -124,7 +124,7 @@ impl Onward {
         Onward { next }
     }
 
-    /// The URL that `url` leads to in the end.
+    /// The URL that `url` finally leads to.
     fn end(&self, url: u32) -> u32 {
         let mut at = url;
         for _ in 0..MOVES_IN_A_ROW {
@@ -184,7 +184,7 @@ impl LinksOfDigests {
     }
 }
 
-/// What the contents of a site are told apart by if its links can be trusted.
+/// What the contents of a site are distinguished by if its links can be trusted.
 fn trust(seen: &[UsableObservation], digests: &LinksOfDigests) -> Option<Signal> {
     let mut pages: Vec<u32> =
         seen.iter().filter(|one| one.shows_a_page).map(|one| one.url).collect();
@@ -222,7 +222,7 @@ mod tests {
         (format!("http://a.test{path}"), digest.to_string(), link.to_string())
     }
 
-    /// What contents are told apart by, and the paths that show one, by content.
+    /// What contents are distinguished by, and the paths that show one, by content.
     fn followed(pages: &[Page]) -> (Signal, Vec<Vec<String>>) {
         fn known(text: &str) -> Option<&[u8]> {
             Some(text.as_bytes()).filter(|text| !text.is_empty())
@@ -277,7 +277,7 @@ mod tests {
                 page("/a?s=1", digests[0], "http://a.test/a"),
                 page("/a?s=2", digests[1], "HTTP://a.test:80/x/../a"),
                 page("/b?s=1", digests[2], "/b"),
-                // It need not say so itself.
+                // The page need not have the link itself.
                 page("/b", digests[3], ""),
                 page("/c", digests[4], "http://a.test/c"),
             ];
@@ -308,7 +308,7 @@ mod tests {
             page("/a?s=3", "1", ""),
             page("/x", "2", ""),
             page("/y", "2", ""),
-            // Pages beside it have a link, and of its own nothing is known.
+            // Similar pages have a link, and about its own nothing is known.
             page("/a?s=4", "5", ""),
         ];
         // One of eleven pages has a link.

@@ -9,20 +9,20 @@ pub(super) const NO_CONTENT: u32 = u32::MAX;
 
 /// The distinct contents, with numbers in the order in which they came.
 pub(super) struct Contents<'a> {
-    /// What each is put in order by: a hash, then the text.
+    /// The sort key of each: a hash, then the text.
     known: Vec<(u64, Text<'a>)>,
     lookup: Lookup,
     by_size: Map<u64, u32>,
     by_url: Map<u32, u32>,
 }
 
-/// What a content is known by.
+/// What identifies a content.
 #[derive(Clone, Copy)]
 enum Text<'a> {
     Digest(&'a [u8]),
-    /// It has no text, and no two sizes have one hash.
+    /// A size; it has no text, and no two sizes have the same hash.
     Size,
-    /// The URL that its pages say is theirs, where URLs have their texts.
+    /// The canonical link of its pages, by the number of the URL.
     Url(Span),
 }
 
@@ -61,12 +61,12 @@ impl<'a> Contents<'a> {
         number
     }
 
-    /// That of all pages which say that `url`, one of `urls`, is theirs.
+    /// The content of all pages whose canonical link is `url`, one of `urls`.
     pub(super) fn of_url(&mut self, url: u32, urls: &Interner) -> u32 {
         let next = self.known.len() as u32;
         let number = *self.by_url.entry(url).or_insert(next);
         if number == next {
-            // Not as a digest of the same bytes.
+            // Differs from a digest with the same bytes.
             let order = mix(hash(urls.text(url)));
             self.known.push((order, Text::Url(urls.spans[url as usize])));
         }
@@ -78,7 +78,7 @@ impl<'a> Contents<'a> {
         self.known.len()
     }
 
-    /// What a content is put in order by; `urls` are the texts of URLs.
+    /// The sort key of a content; `urls` are the texts of URLs.
     pub(super) fn order<'b>(&'b self, number: u32, urls: &'b [u8]) -> (u64, &'b [u8]) {
         let known = self.known.get(number as usize);
         known.map_or((0, b""), |(order, text)| (*order, text.bytes(urls)))

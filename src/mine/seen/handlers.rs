@@ -5,7 +5,7 @@ use super::table::{Map, map};
 
 /// Children under one prefix beyond which a segment counts as a value, not as a name.
 ///
-/// Reason: people keep some dozens of folders side by side; a program makes hundreds of names.
+/// Reason: people keep some dozens of folders in one place; a program makes hundreds of names.
 const CHILDREN_MAX: usize = 64;
 
 /// The templates of the paths of a site.
@@ -68,9 +68,9 @@ pub(crate) fn extension(segment: &[u8]) -> &[u8] {
 impl Handlers {
     /// Finds the templates of `paths`, which are in the spelling that scopes are matched against.
     ///
-    /// Left to right: where more than [`CHILDREN_MAX`] names are under one prefix, they are values,
-    /// but for those that have a large share of the URLs: scripts. `urls` is how many each path
-    /// has. Linear in the bytes of the paths.
+    /// From left to right: if more than [`CHILDREN_MAX`] names are under one prefix, they are
+    /// values, except those with a large share of the URLs, which are scripts. `urls` is how many
+    /// each path has. Linear in the bytes of the paths.
     pub(crate) fn find(paths: &[Vec<u8>], urls: &[u64]) -> Handlers {
         let mut prefixes = Prefixes::new(paths, urls);
         let mut rest: Vec<Rest> = (0..).zip(paths.iter().map(|_| 1)).collect();
@@ -99,7 +99,7 @@ struct Prefixes<'a> {
     of_path: Vec<u32>,
 }
 
-/// What comes behind the prefixes of a level.
+/// What comes after the prefixes of a level.
 #[derive(Default)]
 struct Level {
     below: Vec<Below>,
@@ -150,8 +150,8 @@ impl<'a> Prefixes<'a> {
         level
     }
 
-    /// Takes each path to the prefix with its next segment, which may stand for all. Returns those
-    /// that go on.
+    /// Advances each path to the prefix with its next segment, or a placeholder for all segments.
+    /// Returns the paths that have more segments.
     fn descend(&mut self, rest: &[Rest], level: &Level) -> Vec<Rest> {
         let next_level = self.all.len();
         let mut numbers: Map<(u32, u128), u32> = map();

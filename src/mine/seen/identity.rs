@@ -1,13 +1,13 @@
-//! What is one thing and what is two, whoever has written the URLs.
+//! Decides which things are the same, even if URLs were crafted.
 //!
-//! Where the texts are at hand two of them are one if all their bytes are: [`Lookup`],
-//! [`Numbering`], [`Values`]. Where they are not, they are told apart by fingerprints under a
-//! [`Secret`] that each site has anew, so that two that somebody has prepared are taken as one only
-//! once in 2³² times.
+//! If the texts are available, two of them are the same if all their bytes are equal: [`Lookup`],
+//! [`Numbering`], [`Values`]. If not, they are distinguished by fingerprints under a [`Secret`]
+//! that each site has anew, so that two that were prepared to collide count as one only once in 2³²
+//! times.
 //!
-//! But for such a pair no result depends on a secret. What has to be drawn or put in order is so
-//! by `table::hash`, which is the same in every run; where two have the same one, by where they
-//! stand in the table.
+//! Except for such a pair, no result depends on a secret. Drawing and sorting use `table::hash`,
+//! which is the same in every run; of two things with the same hash, the order is that of the
+//! table.
 
 use std::collections::hash_map;
 
@@ -17,12 +17,11 @@ use hashbrown::hash_table::Entry;
 use super::table::{Map, hash, map, mix};
 use crate::fingerprint::FingerprintKey;
 
-/// Finds things by hashes under a random key; which of those with one hash it is, is asked of
-/// whoever keeps them.
+/// Finds things by hashes under a random key; things with the same hash are compared by the caller,
+/// who keeps them.
 ///
 /// ```text
-/// table    half of the hash, so that others are hardly ever asked about; number    8 bytes
-/// ```
+/// table half of the hash, so that others are hardly ever compared; number 8 bytes ```
 #[derive(Debug)]
 pub(crate) struct Lookup {
     table: HashTable<(u32, u32)>,
@@ -30,7 +29,7 @@ pub(crate) struct Lookup {
 }
 
 impl Lookup {
-    /// With room for so many things.
+    /// With room for this many things.
     pub(crate) fn with_room(things: usize) -> Lookup {
         Lookup { table: HashTable::with_capacity(things), keys: ahash::RandomState::new() }
     }
@@ -94,9 +93,9 @@ impl Numbering {
 /// 64 bits for each value of a parameter: its hash, so that draws are the same in every run; others
 /// if another value has that one already. Values come in the order of the table.
 pub(crate) struct Values<'a> {
-    /// What stands for none of them has no text here.
+    /// Bits that stand for no value here have no text.
     by_bits: Map<u64, Option<&'a [u8]>>,
-    /// Those that have other bits than their hash.
+    /// Values whose bits differ from their hash.
     odd: Map<&'a [u8], u64>,
     drawn: u64,
 }
@@ -173,9 +172,10 @@ impl Secret {
 /// A URL with what it has in common with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Keyed {
-    /// The same in every run: what is put in order is so by this.
+    /// The same in every run: keys are sorted by this.
     pub(crate) draw: u64,
-    /// Under the secret: with one draw, others have another one but once in 2³² times.
+    /// Under the secret: different things with the same draw have the same check only once in 2³²
+    /// times.
     pub(crate) check: u32,
     pub(crate) url: u32,
 }
@@ -193,7 +193,7 @@ impl Keyed {
 }
 
 /// Rows that are sorted by draw, check and URL, in groups with one draw and one check. In the order
-/// of the draws; those that share one, which somebody has made, in the order of their first URLs.
+/// of the draws; those that share one, which were crafted, in the order of their first URLs.
 pub(crate) fn groups<T, D: PartialEq>(
     rows: &[T],
     draw: impl Fn(&T) -> D,

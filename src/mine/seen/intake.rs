@@ -59,7 +59,7 @@ struct Intake<'a> {
     seen: Vec<UsableObservation>,
     /// From where permanent redirects lead, and where to.
     moves: Vec<(u32, u32)>,
-    /// The same of all redirects, where what is behind them says where it came from.
+    /// The same of all redirects, where what is after them says where it came from.
     hops: Vec<(u32, u32)>,
     /// Permanent redirects that do not say where they lead to.
     moved: Vec<UsableObservation>,

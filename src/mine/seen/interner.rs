@@ -53,7 +53,7 @@ impl Interner {
         self.intern(to.as_str().as_bytes(), canonicalizer)
     }
 
-    /// Gives back the memory by which texts are found.
+    /// Frees the memory of the index.
     pub(super) fn forget(&mut self) {
         (self.lookup, self.scratch) = (Lookup::with_room(0), Scratch::default());
     }
@@ -82,7 +82,7 @@ impl Interner {
         };
         let (start, end) = (u32::try_from(text.len()), u32::try_from(text.len() + form.len()));
         let (Ok(start), Ok(end)) = (start, end) else {
-            // No room for another one.
+            // No room is reserved for another URL.
             return lookup.find(form, text_of);
         };
         let number = lookup.number(form, next, text_of);

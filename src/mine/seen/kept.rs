@@ -115,7 +115,7 @@ fn draw(text: &[u8], rows: &mut Vec<KeptUrl>, urls_max: usize) {
         }
         order => order == Ordering::Less,
     });
-    // Texts with one hash, which somebody has made, are in byte order.
+    // Texts with the same hash, which were crafted, are in byte order.
     torn.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| bytes(a.1).cmp(bytes(b.1))));
     let room = urls_max + torn.len() - rows.len();
     let out: HashSet<u32> = torn.split_off(room).iter().map(|(_, span)| span.start).collect();
@@ -147,7 +147,7 @@ mod tests {
     use crate::mine::seen::interner::Interner;
     use crate::mine::seen::table::tests::canonicalizer;
 
-    /// The URLs that are kept of these, if there is room for so many.
+    /// The URLs that are kept of these, if there is room for this many.
     fn kept_of(urls: &[String], urls_max: usize) -> Vec<String> {
         let mut interner = Interner::with_room(&[]);
         for url in urls {

@@ -44,7 +44,7 @@ pub(crate) fn loosen(path: &[u8]) -> LoosePath {
     while let Some(segment) = rest.next() {
         let mut pieces = segment.split(|byte| *byte == b';');
         let name = pieces.next().unwrap_or(b"");
-        // With more of them the URL is left out, so nobody asks for all.
+        // A URL with more of them is left out, so not all are ever needed.
         for piece in pieces.take(MINE_PARAMS_MAX.saturating_sub(loose.parameters.len())) {
             let equals = memchr::memchr(b'=', piece).unwrap_or(piece.len());
             let value = piece.get(equals + 1..).unwrap_or(b"").to_vec();

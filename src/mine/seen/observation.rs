@@ -1,6 +1,6 @@
 //! One fetch of one URL, as a log or an index records it.
 
-/// What was seen when a URL was asked for. Borrowed from the record it was read from.
+/// What was seen when a URL was requested. Borrowed from the record it was read from.
 ///
 /// Everything but the URL may be missing; what is missing is no evidence, for or against.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 
 use crate::mine::seen::table::{Table, Url};
 
-/// What a condition asks of a URL.
+/// What a condition requires of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Condition {
     /// The parameter is not there.
@@ -55,7 +55,7 @@ struct Split {
 /// The splits of a site.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Splits {
-    /// The number of the first cell: there are so many handlers by path.
+    /// The number of the first cell: there are this many handlers by path.
     first: u32,
     cells: Vec<Cell>,
     splits: Vec<Split>,
@@ -64,7 +64,7 @@ pub(crate) struct Splits {
 }
 
 impl Splits {
-    /// No splits, where there are so many handlers and names.
+    /// No splits, where there are this many handlers and names.
     pub(crate) fn none(handlers: usize, names: usize) -> Splits {
         Splits { first: handlers as u32, is_split: vec![false; names], ..Splits::default() }
     }
@@ -164,7 +164,7 @@ impl Splits {
             self.splits.iter().find(|one| (one.name, one.handler) == (name, handler))
         {
             let mut params = table.params_of(url).iter().filter(|param| param.name == one.by);
-            // A parameter that stands twice has no one value.
+            // A parameter that occurs twice has no single value.
             handler = match (params.next(), params.next()) {
                 (None, _) => one.lacking,
                 (Some(param), None) => {

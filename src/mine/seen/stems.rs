@@ -1,4 +1,4 @@
-//! Stems: paths but for the numbers in them, which are session numbers or names of pages.
+//! Stems: paths without the numbers in them, which are session numbers or names of pages.
 //!
 //! Finer than handlers: words of paths stay as they are, and numbers have a place. `/share/` with
 //! any number of 32 digits is one stem, the same with a slash at the end another.
@@ -40,7 +40,7 @@ fn write(path: &[u8], out: &mut Vec<u8>) {
         let (name, parameters) =
             segment.split_at(memchr::memchr(b';', segment).unwrap_or(segment.len()));
         match Shape::of(name) {
-            // No path has these bytes.
+            // Bytes that no path contains.
             Some(Shape { head, tail, length, hex }) => {
                 out.extend_from_slice(&head);
                 out.extend_from_slice(&[0, u8::from(hex), length.min(255) as u8, 0]);

@@ -13,8 +13,8 @@ use super::identity::Secret;
 use crate::bytes::split_mix;
 use crate::mine::seen::splits::Splits;
 
-/// Hash map with a random key: who writes a crawl cannot make it slow. Results never depend on the
-/// order of a map.
+/// Hash map with a random key: crafted URLs cannot make it slow. Results never depend on the order
+/// of a map.
 pub(crate) type Map<K, V> = HashMap<K, V, ahash::RandomState>;
 
 /// A map with a key of its own.
@@ -75,7 +75,7 @@ pub(crate) struct Param {
     /// What stands for the value, and for no other text (see `identity.rs`); a parameter without
     /// `=` has a value of its own.
     pub(crate) value: u64,
-    /// The value; empty too where there is no `=`.
+    /// The value; also empty if there is no `=`.
     pub(crate) text: Span,
 }
 
@@ -109,7 +109,7 @@ pub(crate) struct Origin {
     pub(crate) port: Vec<u8>,
 }
 
-/// What the contents are told apart by.
+/// What the contents are distinguished by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// Digests.
@@ -125,7 +125,7 @@ pub enum Signal {
 }
 
 impl Signal {
-    /// Is that two pages have one content as good as certain, rather than a coincidence?
+    /// Are two equal contents almost certainly the same, and not a coincidence?
     pub(crate) fn is_strong(self) -> bool {
         matches!(self, Signal::Digest | Signal::CanonicalLink | Signal::CanonicalLinkAlone)
     }
@@ -164,12 +164,12 @@ pub(crate) struct Table {
     pub(crate) observations: u64,
     /// URLs beyond the limit, left out by hash.
     pub(crate) left_out: u64,
-    /// What is told apart by a fingerprint is told apart under this.
+    /// The key of the fingerprints that distinguish things.
     pub(crate) secret: Secret,
 }
 
-/// 64 bits of `bytes`; the same on every machine. Only to draw and to order by: two texts that have
-/// one are easily made.
+/// 64 bits of `bytes`; the same on every machine. Only for drawing and sorting: texts with the same
+/// hash are easily crafted.
 pub(crate) fn hash(bytes: &[u8]) -> u64 {
     let mut state = 0x9E37_79B9_7F4A_7C15 ^ (bytes.len() as u64);
     let mut chunks = bytes.chunks_exact(8);
@@ -402,7 +402,7 @@ pub(crate) mod tests {
                 }
             }
         }
-        // Nobody has said where it led to.
+        // No record says where it led to.
         assert_eq!(Table::build(&[page, moved(301)], &canonicalizer()).moves, []);
     }
 

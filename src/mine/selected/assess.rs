@@ -25,9 +25,9 @@ use crate::mine::validated::validation::{Compare, Validation};
 /// disagreements.
 #[derive(Clone, Copy, Debug)]
 struct Channels {
-    /// As pages most likely agree with themselves.
+    /// With the likeliest agreement of pages with themselves.
     likely: Channel,
-    /// As they do at most: what is given back is the least.
+    /// With the upper bound of that agreement, which corrects the least.
     strict: Channel,
 }
 
@@ -193,7 +193,7 @@ mod tests {
     use crate::mine::acts::priors::PLAIN;
     use crate::mine::tests_sites::{Site, alone, spelled};
 
-    /// A candidate of which so many of some groups agree, each with a content of its own; nothing
+    /// A candidate of which this many of some groups agree, each with a content of its own; nothing
     /// else speaks against it.
     fn seen(good: u64, samples: u64) -> Validated {
         let mut support = Support { contents: good, ..Support::default() };
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(usual(&[of(fold(), 60, 100), of(Act::Order, 49, 49)]), 0.0, "too few samples");
         let rows = [of(Act::Drop(0), 50, 100), of(Act::Order, 90, 100), of(Act::Drop(1), 80, 100)];
         assert_eq!(usual(&rows), 0.8, "the median");
-        // What pages agree in by themselves gives less back.
+        // If pages agree with themselves more often, less is corrected.
         let trials = Trials { good: 80, samples: 100, same: 70.0, high: 75.0 };
         let (without, with) = (Channels::of(&trials, 0.0), Channels::of(&trials, 0.8));
         assert_eq!((without.likely.same, without.strict.same), (0.7, 0.75));

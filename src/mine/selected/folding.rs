@@ -68,7 +68,7 @@ mod tests {
     use crate::mine::acts::paths::PathAct;
     use crate::mine::tests_sites::{Rows, Site};
 
-    /// Pages in any letters, and so many short links that are told apart by them.
+    /// Pages in any letters, and this many short links that differ only by them.
     fn rows(links: usize) -> Rows {
         let mut rows = Rows::new();
         for page in 0..120 {

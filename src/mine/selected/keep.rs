@@ -2,7 +2,7 @@
 //! dropped too.
 //!
 //! New names keep arriving: campaigns, tests, buttons. Each has to be seen many times before it has
-//! a rule of its own. Where one script was asked with many names, and each of them says nothing,
+//! a rule of its own. If one script was requested with many names, and each of them says nothing,
 //! the next one is likely to say nothing either. The evidence for that is over names, not over
 //! URLs: every name is one sample, good if a rule of its own drops it, bad if it matters.
 //!
@@ -43,11 +43,11 @@ const UNWILLING: f64 = 0.05;
 /// Fewest names that arrived late. Reason: where none arrives there is nothing to gain.
 const LATE_MIN: usize = 3;
 
-/// A name is usual if one of so many URLs of its script has it. Reason: what arrives next is rare
+/// A name is usual if one of this many URLs of its script has it. Reason: what arrives next is rare
 /// at first, and what is seen on many URLs has samples enough of its own.
 const USUAL_SHARE: usize = 10;
 
-/// A name is late if it was first seen after the first one of so many URLs of its script.
+/// A name is late if it was first seen after the first one of this many URLs of its script.
 const EARLY_SHARE: usize = 3;
 
 /// What is known of a name under one script.
@@ -95,8 +95,8 @@ struct Names {
     late_matters: bool,
 }
 
-/// Says for each script whether parameters that are not known are to be dropped, beside what was
-/// `validated` before.
+/// Says for each script whether unknown parameters should be dropped, beside what was `validated`
+/// before.
 pub(crate) fn validated(
     selector: &Selector<'_>,
     screen: &Screen,

@@ -36,7 +36,7 @@ impl Selector<'_> {
         }
         let against = |one: &Trials| one.good == 0 && is_below_bar(one, CONTRADICTION);
         if self.is_listed(candidate) {
-            // What is on a list goes on, but not where all that was seen speaks against it.
+            // A listed parameter is still dropped, except where all evidence contradicts it.
             let all = support.by_handler.iter().filter(|(_, trials)| against(trials));
             let all = all.map(|(handler, _)| *handler);
             return Some(all.chain(self.unlisted(candidate, support)).collect());

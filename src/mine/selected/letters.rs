@@ -1,6 +1,6 @@
 //! Where the case of letters matters: the sections of a site that folding is kept from.
 //!
-//! A site may answer to paths in any letters and yet have a section whose names are told apart by
+//! A site may answer to paths in any letters and yet have a section whose names differ only by
 //! them, as short links are: `/v/aBc` is not `/v/abc`. Rules are matched against paths as they are
 //! spelled, so a section can be kept from folding only where its own name is always spelled in one
 //! way. A section is what a handler's template begins with, up to the last slash before what
@@ -75,7 +75,7 @@ mod tests {
     use crate::canonical::{DustKind, DustRule, DustStatus};
     use crate::mine::tests::mined;
 
-    /// Pages in any letters, and short links that are told apart by them; `other` is one more URL.
+    /// Pages in any letters, and short links that differ only by them; `other` is one more URL.
     fn folded(other: &str) -> Vec<DustRule> {
         let mut rows = Vec::new();
         for page in 0..300 {

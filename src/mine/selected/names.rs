@@ -69,9 +69,9 @@ fn sums(numbers: &[Numbers]) -> (u64, u64) {
     numbers.iter().fold((0, 0), |(again, all), one| (again + one.again, all + one.all))
 }
 
-/// Under a handler that agrees, one of so many stems may be a folder of names, beside one. Reason:
-/// where more of them show something new each time, they are pages that change, unless they have
-/// far more numbers than any page.
+/// Under a handler that agrees, one of this many stems may be a folder of names, beside one.
+/// Reason: where more of them show something new each time, they are pages that change, unless they
+/// have far more numbers than any page.
 const STEMS_SHARE: usize = 20;
 
 /// Do the groups of a handler agree, half of them at least?
@@ -166,7 +166,7 @@ mod tests {
         (0..9).for_each(|board| names(&mut rows, &format!("/{{}}/board/{board}"), 3));
         let expected = ["/share/{hex:32}", "/{hex:32}", "/{hex:32}/board/{num}"];
         assert_eq!(kept_from(&rows).unwrap(), expected);
-        // PageNames of people are no words that rules can list.
+        // Names of people are not words that rules can list.
         (0..99).for_each(|one| names(&mut rows, &format!("/of/{}/{{}}", letters(one)), 3));
         assert_eq!(kept_from(&rows).unwrap()[0], "/of/{slug}/{hex:32}");
     }
@@ -196,13 +196,13 @@ mod tests {
             |good, samples| Trials { good, samples, same: samples as f64, high: samples as f64 };
         support.by_handler.insert(7, trials(20, 30));
         assert_eq!(find(&support, &some).stems, BTreeSet::new());
-        // But for one that has more numbers than others.
+        // Except one that has more numbers than others.
         some.push(numbers(30, 0, 40));
         assert_eq!(find(&support, &some).stems, [30].into());
         // One or two may be.
         some.drain(21..30);
         assert_eq!(find(&support, &some).stems, [20, 30].into());
-        // Where the handler does not agree it is all of it.
+        // If the handler does not agree, all of it is.
         some.iter_mut().take(19).for_each(|one| one.again = 0);
         support.by_handler.insert(7, trials(1, 30));
         assert_eq!(find(&support, &some).stems.len(), some.len());

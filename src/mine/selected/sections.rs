@@ -95,7 +95,7 @@ mod tests {
     use crate::canonical::{DustKind, DustRule, DustStatus};
     use crate::mine::tests::mined;
 
-    /// The rules of a site whose `folders` have so many pages each, in two spellings of one
+    /// The rules of a site whose `folders` have this many pages each, in two spellings of one
     /// content; those in `/forum/` have two contents.
     fn rules(
         folders: &[(&str, usize)],
@@ -136,7 +136,7 @@ mod tests {
             let url = format!("http://a.test/{folder}/page-{page}?");
             [format!("{url}size=9x9&by=date"), format!("{url}by=date&size=9x9")]
         };
-        // Of so many that the rule as a whole would be contradicted.
+        // There are enough of them to contradict the rule as a whole.
         let many: Vec<_> = FOLDERS.map(|(folder, pages)| (folder, pages.max(200))).into();
         for folders in [&FOLDERS[..], &many] {
             for found in [

@@ -8,13 +8,13 @@
 //!     └──── without these handlers, but only once ◄───────────────────────┘
 //! ```
 //!
-//! In go candidates, no two of them with one act, and a validation that counts what groups of URLs
-//! say about them. Out come those that are left, in the order in which they came, each with what
-//! speaks for it and whether it holds. Many of these do not hold: they are what nothing
-//! contradicts, and some are so plausible that somebody should look at them.
+//! The input is candidates with distinct acts, and a validation that counts what groups of URLs say
+//! about them. The output is the candidates that are left, in the same order, each with its
+//! evidence and whether it holds. Many of these do not hold: they are what nothing contradicts, and
+//! some are so plausible that they should be reviewed.
 //!
-//! A round asks four questions. A later one is asked only where all before it leave every
-//! candidate as it is, since what a wrong candidate does to URLs counts against others as well.
+//! A round asks four questions. A later one is asked only if all earlier ones leave every candidate
+//! unchanged, since what a wrong candidate does to URLs counts against others as well.
 //!
 //! 1. Does what was seen of a candidate alone contradict it? Of one on a list, does all that was
 //!    seen speak clearly against it?
@@ -29,7 +29,8 @@
 //!
 //! - Nothing is added and nothing reaches further than before, so a validation can go on where it
 //!   was and need not start anew.
-//! - What is settled stays as it is: it only changes URLs, so that others are seen beside it.
+//! - What is settled does not change: it only rewrites URLs, so that others can be found in
+//!   addition.
 //! - The order of candidates stays, and ties are broken by it.
 //!
 //! Each round names a candidate, but for two: the one after which candidates are kept from
@@ -47,8 +48,8 @@ use crate::mine::trials::{CONTRADICTION_OF_HANDLER, Trials, contradicts, is_belo
 use crate::mine::validated::support::Support;
 use crate::mine::validated::validation::Validation;
 
-/// Rounds in which candidates are narrowed; after them, what would be goes. Reason: sites of people
-/// need a dozen.
+/// Rounds in which candidates are narrowed; after them, they are dropped instead. Reason: sites of
+/// people need a dozen.
 const ROUNDS_MAX: usize = 60;
 
 impl Selector<'_> {
@@ -72,7 +73,7 @@ impl Selector<'_> {
             if is_last || kept.iter().flatten().all(BTreeSet::is_empty) {
                 return self.assess(validation, candidates, support, &kept);
             }
-            // What is kept from some handlers in the end is judged without them.
+            // A candidate that is kept from some handlers in the end is assessed without them.
             for (one, kept) in candidates.iter_mut().zip(kept) {
                 let reach = std::mem::take(&mut one.reach);
                 one.reach = reach.without(&kept.unwrap_or_default());
@@ -384,7 +385,7 @@ mod tests {
         let mut rows = Rows::new();
         for page in 0..60 {
             for folder in ["old", "new"] {
-                // Every third page is another one in the new folder.
+                // Every third page is a different one in the new folder.
                 let version = if page % 3 == 0 { folder } else { "" };
                 let url = format!("http://a.test/{folder}/page-{page}");
                 rows.push((url, format!("{page} {version}")));

@@ -120,7 +120,7 @@ struct Values<'a> {
 impl Values<'_> {
     fn proposed(&self, asked: &[Pair]) -> Vec<Candidate> {
         let seen = self.compared();
-        // What is the same as none is another rule, unless some value is known to be.
+        // Values that equal none are for another rule, unless some value is known to.
         let is_default = |one: &Candidate| matches!(one.act, Act::Default(n, _) if n == self.name);
         let has_default = self.held.iter().any(is_default);
         let is_asked = |pair: &Pair| match pair.0 {
@@ -211,7 +211,7 @@ impl Values<'_> {
         self.selector.table.params_of(url).iter().filter(|param| param.name == self.name)
     }
 
-    /// The value of a URL; `None` if it has several, or one that nothing is said of.
+    /// The value of a URL; `None` if it has several, or one that is not considered.
     fn value(&self, url: &Url) -> Option<u64> {
         let mut params = self.params(url);
         let Some(param) = params.next() else { return Some(ABSENT) };
@@ -353,9 +353,9 @@ mod tests {
             assert!(found.iter().all(|(_, title)| !title.contains("alias-value")), "{found:?}");
         };
         let values = ["anna", "bert", "carl", "dora"];
-        // Nobody has files: one text each, as for all.
+        // No user has files: all show the same text.
         none(&values, |page, _| format!("no files {page}"));
-        // Hardly anybody has: what two share says nothing, where most are shared.
+        // Hardly any user has: what two share is no evidence if most are shared.
         none(&values, |page, user| match (page % 6, user) {
             (0, "carl" | "dora") => format!("{page} of {user}"),
             _ => format!("no files {page}"),

@@ -1,21 +1,21 @@
-//! Pages in several versions: what classes of URLs say where single URLs disagree by chance.
+//! Pages in several versions: what classes of URLs show if single URLs disagree by chance.
 //!
 //! HOT: once per group, on sites where it is asked for.
 //!
-//! A test of two designs, or a choice by place, shows a page in some versions. Who comes back with
-//! the session that stands in the URL sees the version of before, so recaptures make such pages
-//! look steady, while two spellings of one page, seen by two visitors, differ. One look at each of
-//! two URLs then says little about a rule. Many looks say more: a page shows all of its versions,
-//! under every spelling.
+//! A test of two designs, or a choice by place, shows a page in some versions. A visitor who
+//! returns with the session in the URL sees the same version, so recaptures make such pages look
+//! steady, while two spellings of one page, seen by two visitors, differ. One look at each of two
+//! URLs then says little about a rule. Many looks say more: a page shows all of its versions, under
+//! every spelling.
 //!
 //! All candidates are applied at once, as in `support`. The members of a group fall into classes by
 //! what one candidate takes away from them: URLs that are equal but for the other candidates. The
 //! largest class is compared with others, each class by all contents that were seen in it. Two
 //! classes agree if they have a content in common. A candidate that decides which page it is gives
 //! each class contents of its own, however many versions these have; so a wrong rule gains nothing
-//! by being compared in this way, and the bar stays where it is. Nothing is given back for versions
-//! that nobody saw but what recaptures show: only groups with [`URLS_MIN`] members count, and each
-//! further look halves the chance that two classes have not met.
+//! by being compared in this way, and the bar stays where it is. Agreement is not corrected for
+//! unseen versions, except as recaptures show: only groups with [`URLS_MIN`] members count, and
+//! each further look halves the chance that two classes have not met.
 
 use std::collections::BTreeMap;
 
@@ -135,7 +135,7 @@ fn single(by: Measure<'_>, candidate: u16, classes: &[Class], out: &mut Vec<Samp
     }
 }
 
-/// What two classes say that agree, or do not, as `one` has it.
+/// What two classes say, which agree or not, by `one`.
 fn sample(
     by: Measure<'_>,
     candidate: u16,
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn blocks_of_values_are_no_versions() {
-        // A page in four has two versions, for whoever comes.
+        // A page in four has two versions, for any visitor.
         let drawn = of_values(
             |page, number| {
                 if page % 4 == 0 { mix(page * 8 + number as u64) % 2 } else { 0 }

@@ -51,7 +51,7 @@ pub(crate) struct Sample {
     pub(crate) high: f64,
 }
 
-/// Where the parts of a packed pair are: `distance | differences | rank of a | rank of b`.
+/// Where the parts of an encoded pair are: `distance | differences | rank of a | rank of b`.
 const RANK_BITS: u32 = 5;
 const DIFFERENCES_AT: u32 = 2 * RANK_BITS;
 const DISTANCE_AT: u32 = 28;
@@ -239,7 +239,7 @@ impl Sampler {
         self.rest.sort_unstable();
     }
 
-    /// The two URLs of a packed pair, in the order of the members.
+    /// The two URLs of an encoded pair, in the order of the members.
     fn urls_of(&self, pair: u32) -> (u32, u32) {
         let mask = (1 << RANK_BITS) - 1;
         let (a, b) = (pair >> RANK_BITS & mask, pair & mask);

@@ -15,9 +15,9 @@ use std::collections::BTreeMap;
 use super::groups::Sample;
 use crate::mine::trials::Trials;
 
-/// A value is large if so many URLs have it, and one of so many of those with any value. It must
-/// then be in some agreements. Reason: `lang=en` may be the page without `lang` where `lang=de` is
-/// another, and pages that are hardly seen twice do not show it.
+/// A value is large if this many URLs have it, and one of this many of those with any value. It
+/// must then be in some agreements. Reason: `lang=en` may be the page without `lang` where
+/// `lang=de` is another, and pages that are hardly seen twice do not show it.
 const VALUE_URLS_MIN: u64 = 10;
 const VALUE_SHARE: u64 = 25;
 const VALUE_AGREEMENTS_MIN: u64 = 2;
@@ -88,7 +88,7 @@ pub(crate) struct Counter {
 }
 
 impl Counter {
-    /// A counter for so many contents and handlers.
+    /// A counter for this many contents and handlers.
     pub(crate) fn new(contents: usize, handlers: usize) -> Counter {
         let (used, slots) = (vec![(0, 0); contents], vec![(0, 0); handlers]);
         Counter { used, slots, ..Counter::default() }

@@ -55,7 +55,7 @@ pub(crate) struct Validation<'a> {
     forms: Forms,
     /// In the order of their keys.
     groups: Vec<Group>,
-    /// Indexes of groups that share a draw with the one before them: somebody has made their URLs.
+    /// Indexes of groups that share a draw with the one before them: their URLs were crafted.
     tied: Vec<u32>,
     /// Some may belong to no group any more.
     samples: Vec<Sample>,
@@ -265,8 +265,8 @@ impl<'a> Validation<'a> {
     /// Samples the groups that URLs are in now, by `fresh` keys, or were in: there they are among
     /// the `moved`. Fresh keys are sorted.
     ///
-    /// Old and fresh keys are merged, key by key. A group that nobody has left or joined is the
-    /// same as before, with its samples.
+    /// Old and fresh keys are merged, key by key. A group without members that left or joined is
+    /// the same as before, with its samples.
     fn regroup(&mut self, fresh: &[Keyed], moved: &[bool]) {
         let keys = std::mem::take(&mut self.forms.keys);
         let mut merged: Vec<Keyed> = Vec::with_capacity(self.table.urls.len());
@@ -303,7 +303,7 @@ impl<'a> Validation<'a> {
             }
             members.clear();
             members.extend(merged[start..].iter().map(|keyed| keyed.url));
-            // A group that has lost nobody has counted already.
+            // A group that has lost no member was counted already.
             let gained = (was_group && has_lost_nobody).then_some(joining);
             groups.push(self.sampled(&members, gained));
         }

@@ -15,7 +15,7 @@ const RATES: usize = 44;
 /// Slowest and fastest change: half of the pages in 19 years, and in an hour and a half.
 const RATE_MIN: f64 = 1e-4;
 
-/// So many more pairs are taken for granted to agree, over the same gaps. Reason: one page that was
+/// This many additional pairs are assumed to agree, over the same gaps. Reason: one page that was
 /// seen twice, and has changed, says little about the others; what it says must not excuse what
 /// speaks against rules.
 const TRUST: f64 = PAIRS_MIN as f64;
@@ -56,7 +56,7 @@ struct Recaptured<'a> {
     rates: [f64; RATES],
     /// What is left of agreement by each rate after each gap, rate by rate.
     lasts: Vec<f64>,
-    /// How many pairs are taken for granted to agree, for each that was seen.
+    /// How many pairs are assumed to agree, for each that was seen.
     trust: f64,
 }
 
@@ -147,13 +147,13 @@ impl Decay {
         Decay { best: top, curves: curves.iter().map(curve).collect() }
     }
 
-    /// The agreement of a page with itself after so many days by the best curve; 1 if nothing is
+    /// The agreement of a page with itself after this many days by the best curve; 1 if nothing is
     /// known.
     pub(crate) fn likely(&self, days: f64) -> f64 {
         self.best.map_or(1.0, |(start, rate)| start * (-rate * days).exp())
     }
 
-    /// The agreement of a page with itself after so many days: at most so much. 1 if nothing is
+    /// The agreement of a page with itself after this many days, as an upper bound. 1 if nothing is
     /// known, so that rules are lost and not invented.
     pub(crate) fn same(&self, days: f64) -> f64 {
         let at = |(start, rate): &(f64, f64)| start * (-rate * days).exp();

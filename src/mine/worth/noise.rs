@@ -30,7 +30,7 @@ impl Calibration {
     }
 
     /// The chance that two classes of URLs of one page meet, and its upper bound, where their
-    /// captures agree as `one` says: after so many `looks` beyond the first two, each of which
+    /// captures agree as `one` says: after this many `looks` beyond the first two, each of which
     /// halves the chance that they have missed each other's versions; the class with the fewest has
     /// `fewest` captures, which all may be noise.
     pub(crate) fn of_classes(

@@ -75,7 +75,7 @@ pub(crate) struct Calibration {
     /// The same as a curve over time, read off at every quarter of a day, with its upper bound;
     /// the last is for more.
     same: Vec<(f64, f64)>,
-    /// The same with every capture taken at its word.
+    /// The same if every capture is believed.
     pub(crate) raw: Count,
     /// Are contents only believed when another capture confirms them?
     pub(crate) needs_confirmation: bool,
@@ -92,7 +92,7 @@ pub(crate) struct Calibration {
     pub(crate) noise: (f64, f64),
 }
 
-/// What two URLs have to say about each other.
+/// The result of comparing two URLs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ContentComparison {
     /// Have they one content?
@@ -298,7 +298,7 @@ impl Calibration {
         nearest.map(|one| ContentComparison { agree: shared.is_some(), content, ..one })
     }
 
-    /// Does a capture of this URL show a content by which pages can be told apart?
+    /// Does a capture of this URL show a content by which pages can be distinguished?
     pub(crate) fn is_distinctive(&self, url: &Url, capture: &Capture) -> bool {
         let content = capture.content as usize;
         let is_believed = !self.needs_confirmation
@@ -307,7 +307,7 @@ impl Calibration {
         is_believed && !self.hot[content]
     }
 
-    /// How often two URLs of one page agree after so many seconds, and the upper bound of that;
+    /// How often two URLs of one page agree after this many seconds, and the upper bound of that;
     /// `None` where that is too long to say.
     pub(crate) fn again(&self, apart: u64) -> Option<(f64, f64)> {
         let gap = GAPS.iter().position(|border| apart <= *border).unwrap_or(GAPS.len());
@@ -316,7 +316,7 @@ impl Calibration {
         (gap <= self.gap_max).then_some((same * likely, high * highest))
     }
 
-    /// Agreement of a page with itself after so many seconds, and its upper bound.
+    /// Agreement of a page with itself after this many seconds, and its upper bound.
     fn same(&self, apart: u64) -> (f64, f64) {
         let quarter = (apart / 21_600).min(QUARTERS as u64 - 1) as usize;
         self.same.get(quarter).copied().unwrap_or((1.0, 1.0))
@@ -373,7 +373,7 @@ fn fitted(
     (stability, Decay::fit(&points))
 }
 
-/// Do bodies differ at every fetch, by what nobody else gets? Then pages disagree with themselves
+/// Do bodies differ at every fetch, by something unique to it? Then pages disagree with themselves
 /// at once, and mostly by contents that never come back. Pages that change or have some versions
 /// are no noise: their contents come back.
 fn is_noisy(table: &Table, captures_of_content: &[u32], (counts, decay): &Recaptures) -> bool {

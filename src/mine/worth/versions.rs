@@ -1,9 +1,9 @@
 //! How often two visitors of one page see one content, measured on spellings that are known.
 //!
-//! A test of two designs, or a choice by place, shows a page in some versions. Who comes back with
-//! the session that stands in the URL sees the version of before, so recaptures of one URL say that
-//! the page is steady, while two spellings of it, seen by two visitors, differ. And recaptures are
-//! few: how fast pages change is known from them with a large error.
+//! A test of two designs, or a choice by place, shows a page in some versions. A visitor who
+//! returns with the session in the URL sees the same version, so recaptures of one URL say that the
+//! page is steady, while two spellings of it, seen by two visitors, differ. And recaptures are few:
+//! how fast pages change is known from them with a large error.
 //!
 //! What two visitors see is measured on *controls*: spellings that are one page for reasons outside
 //! of the site's contents (a name on the lists, a session number, `www`, the order of parameters).

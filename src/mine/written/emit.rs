@@ -14,7 +14,7 @@ use crate::mine::selected::sections::{Section, sums};
 use crate::mine::selected::selector::Validated;
 use crate::mine::trials::Trials;
 
-/// Sections that the note of a rule names. Reason: so many can be read.
+/// Sections that the note of a rule names. Reason: a longer list would not be read.
 const SECTIONS_SHOWN: usize = 3;
 
 /// The rules of one validated candidate, for `site`. Text that is not UTF-8 makes no rule.
@@ -175,7 +175,7 @@ fn kept_names(mut names: Vec<String>) -> Vec<String> {
     names
 }
 
-/// What is to be known of a rule beside its figures.
+/// Facts about a rule beside its statistics.
 fn note(handlers: &Handlers, validated: &Validated, left_out: usize) -> String {
     let mut notes = Vec::new();
     if matches!(validated.candidate.act, Act::Keep(..)) {

@@ -35,7 +35,7 @@ pub(super) struct Findings<'a> {
     pub(super) validated: &'a [Validated],
 }
 
-/// What rule files say of it.
+/// What rule files say about it.
 pub(super) struct Written {
     pub(super) rules: Vec<DustRule>,
     pub(super) guards: Vec<Guard>,
@@ -43,7 +43,7 @@ pub(super) struct Written {
 }
 
 impl Findings<'_> {
-    /// Writes it down.
+    /// Writes the rules, guards and traps of the site.
     pub(super) fn write(&self) -> Written {
         let Findings { site, table, handlers, validated, .. } = *self;
         let text_of = |name: u32, value: u64| {

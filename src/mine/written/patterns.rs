@@ -14,8 +14,8 @@ use crate::mine::seen::segments::{Shape, last_start};
 /// is in use is longer.
 const SESSION_BYTES_MAX: usize = 64;
 
-/// Most bytes that [`around`] writes of a path. Reason: a pattern has an end; so
-/// many tell paths apart.
+/// Most bytes that [`around`] writes of a path. Reason: patterns have a limited length, and this
+/// many bytes distinguish paths.
 const AROUND_BYTES_MAX: usize = 255;
 
 /// The pattern of `path`, whose handler has this `template`; `None` if there is none, such as for a
@@ -118,8 +118,8 @@ pub(super) fn around(path: &[u8]) -> String {
         .unwrap_or_else(|| "*".to_string())
 }
 
-/// `pattern` without slashes side by side and at the end, and without the name of an index page:
-/// what is left of it under a profile that drops them.
+/// `pattern` without repeated slashes and slashes at the end, and without the name of an index
+/// page: what is left of it under a profile that drops them.
 pub(super) fn pruned(pattern: &str) -> String {
     let mut names: Vec<&str> = pattern.split('/').filter(|name| !name.is_empty()).collect();
     if names.last().is_some_and(|name| is_index(name.as_bytes())) {

@@ -25,7 +25,7 @@ const SCOPES_MAX: usize = 128;
 
 /// Most patterns that one rule is kept from.
 ///
-/// Reason: a URL tries all of them, and with so many a site of 200,000 URLs takes
+/// Reason: a URL tries all of them, and with this many a site of 200,000 URLs takes
 /// twice the time at most.
 const EXCEPTIONS_MAX: usize = 256;
 
@@ -33,8 +33,8 @@ const EXCEPTIONS_MAX: usize = 256;
 /// was made by a program.
 const WORDS_MAX: usize = 16;
 
-/// Most folders of a path that exceptions are told apart by, where they are too many. Reason:
-/// few sites have more.
+/// Most folders of a path by which exceptions are distinguished, if there are too many. Reason: few
+/// sites have more.
 const DEPTH_MAX: usize = 8;
 
 /// Where a candidate is written to hold.

@@ -30,7 +30,7 @@ pub(super) const SPELLINGS_MAX: usize = 16;
 /// what has more is not understood.
 const POSSIBLE_MAX: usize = 64;
 
-/// Most shapes of session numbers of one handler that are told apart in its patterns.
+/// Most shapes of session numbers of one handler that its patterns distinguish.
 ///
 /// Reason: a site has one or two; what has more are names of things, and makes a pattern each.
 const SHAPES_MAX: usize = 8;
@@ -67,7 +67,7 @@ struct Spelled {
 }
 
 impl Spellings {
-    /// Spells the paths of `table`, which have so many `urls` each, and are `loose_paths` in
+    /// Spells the paths of `table`, which have this many `urls` each, and are `loose_paths` in
     /// their loose spelling.
     ///
     /// Linear in the paths for each rule for paths.
@@ -311,7 +311,7 @@ mod tests {
         (shown.len(), shown.values().map(|pages| pages.len() - 1).sum())
     }
 
-    /// Nothing is lost under any profile, and the URLs that hold `part` have so many forms.
+    /// Nothing is lost under any profile, and the URLs that hold `part` have this many forms.
     fn check(rows: &Rows, rules: &[DustRule], part: &str, forms: usize) {
         for profile in ["rfc3986", "crawl", "aggressive"] {
             let (found, lost) = applied(rows, rules, profile, part);

@@ -1,21 +1,20 @@
-//! Lines of which nobody knows yet whether they will be written, in a file; or where they are, if
-//! they are in a mapped file already.
+//! Lines whose fate is not decided yet, in a file; of lines in a mapped file, only their positions.
 //!
 //! ```text
 //! file   = block*                    in input order
 //! block  = source size run* text*
-//! source = 0 | n at                  0: the texts stand here, one behind the other. n: there are
-//!                                    none; they are in the mapped file n - 1, from the byte `at`
+//! source = 0 | n at                  0: the texts are in this block, one after the other. n: they
+//!                                    are in the mapped file n - 1, from the byte `at`
 //! size   = bytes of the runs
 //! run    = skipped gap count length{count}     lines of records that follow each other
-//! skipped = records between the line before and the first of the run
-//! gap    = in a mapped file, bytes between its text and the text before (or `at`); else none
+//! skipped = records between the previous line and the first of the run
+//! gap    = in a mapped file, bytes between the previous text (or `at`) and its text; else absent
 //! count  = how many lines, 1 or more
 //! length = bytes of a text
 //! text   = what will be written for a record
 //! ```
 //!
-//! All numbers are as in `bytes/varint.rs`.
+//! All numbers are varints (`bytes/varint.rs`).
 
 use std::fs::File;
 use std::io::{BufWriter, Seek as _, Write as _};
@@ -36,32 +35,32 @@ use crate::pipeline::temp::damaged;
 /// Bytes written and read at once.
 const BUFFER_BYTES: usize = 128 << 10;
 
-/// Most lines of a block. Reason: what is known of them is held in memory.
+/// Most lines of a block. Reason: their lengths are held in memory.
 const BLOCK_LINES_MAX: usize = 4096;
 
-/// Most bytes that a line takes among the runs: one that is alone in its run.
+/// Most bytes that a line takes among the runs: that of a run of one line.
 const LINE_HEAD_BYTES_MAX: usize = 4 * varint::BYTES_MAX;
 
-/// Most mapped files that are held. Reason: a quarter of those that can be mapped at one time; the
-/// lines of others are copied.
+/// Most mapped files that are kept open. Reason: a quarter of those that can be mapped at a time.
+/// The lines of other files are copied.
 const PINNED_MAX: usize = 64;
 
-/// The file while lines are put in.
+/// The file while it is written.
 #[derive(Debug)]
 pub(super) struct Backlog {
     folder: PathBuf,
     writer: BufWriter<File>,
-    /// Mapped files with lines.
+    /// The mapped files that lines are in.
     pinned: Vec<PinnedMap>,
     /// The number of the record after the last line.
     next: u64,
     bytes: u64,
-    /// Memory for the heads of a block.
+    /// Memory for the runs of a block.
     heads: Vec<u8>,
 }
 
 impl Backlog {
-    /// An empty one, in `folder`.
+    /// Makes an empty backlog, in `folder`.
     pub(super) fn new(folder: &Path) -> Result<Backlog> {
         let writer = BufWriter::with_capacity(BUFFER_BYTES, temp::open(folder)?);
         let folder = folder.to_path_buf();
@@ -69,13 +68,13 @@ impl Backlog {
         Ok(Backlog { folder, writer, pinned, next: 0, bytes: 0, heads })
     }
 
-    /// Puts in a record with this number, which is larger than those before.
+    /// Adds a record with this number, which is larger than those before.
     pub(super) fn push(&mut self, number: u64, text: &[u8]) -> Result<()> {
         let starts = &[0, text.len() as u32];
         self.push_runs(number, &RecordTexts::new(text, starts, None), std::iter::once(0..1))
     }
 
-    /// Puts in the records of `lines` that are in `runs`, which are in order. The first one of
+    /// Adds the records of `lines` that are in `runs`, which are in order. The first record of
     /// `lines` has the number `first`.
     pub(super) fn push_runs(
         &mut self,
@@ -88,7 +87,7 @@ impl Backlog {
         let mut block = Vec::new();
         let mut count = 0;
         for mut run in runs.flat_map(|run| lines.parts(run)) {
-            // Long runs in parts.
+            // Long runs are split.
             while !run.is_empty() {
                 let room = (BLOCK_LINES_MAX - count) as u32;
                 let part = run.start..run.end.min(run.start.saturating_add(room));
@@ -168,11 +167,11 @@ impl Backlog {
         self.bytes
     }
 
-    /// Gives `each` the texts of the records whose numbers `keeps` says yes to, in order, until it
-    /// has seen enough. Those that follow each other come as one; what is long comes in pieces, the
-    /// last of which is told.
+    /// Calls `each` with the texts of the records for whose numbers `keeps` returns true, in order,
+    /// until it returns a break. Adjacent texts come together; long ones come in pieces, with a
+    /// flag for the last piece.
     ///
-    /// Failure: besides those of reading and of what is given, an input error if lines of a mapped
+    /// Failure: an error of reading, of `keeps` or of `each`; an input error if lines of a mapped
     /// file do not end where they did: with `separator`, or with the file.
     pub(super) fn read(
         self,
@@ -186,7 +185,7 @@ impl Backlog {
         file.rewind().map_err(failed)?;
         let mut reader = Reader::new(file, self.bytes);
         let mut next = 0u64;
-        // Of a block: the texts that are kept, side by side ones as one.
+        // The texts of a block that are kept; adjacent ones are joined.
         let mut kept: Vec<Range<u64>> = Vec::new();
         while !reader.is_done() {
             let source = reader.number().map_err(failed)?;
@@ -227,7 +226,7 @@ impl Backlog {
     }
 }
 
-/// The error for a line that is to be kept and that the backlog did not hold: a bug.
+/// The error for a line that should be kept and is not in the backlog: a bug.
 #[cold]
 pub(super) fn lost() -> Error {
     Error::internal("a line that is to be kept is not in the backlog")
@@ -238,7 +237,7 @@ mod tests {
     use super::*;
     use crate::input::{Input, InputPlan};
 
-    /// What `backlog` gives of the records that are kept, one text after the other.
+    /// The texts in `backlog` of the records that are kept, concatenated.
     fn read(backlog: Backlog, keeps: impl Fn(u64) -> bool) -> Result<Vec<u8>> {
         let mut found = Vec::new();
         backlog.read(
@@ -278,7 +277,7 @@ mod tests {
                 .collect();
             assert!(read(filled(), |number| number % modulus == 0).unwrap() == expected);
         }
-        // No further than it has to.
+        // It reads no further than necessary.
         let mut asked = 0;
         let mut found = Vec::new();
         let keeps = |number| {
@@ -294,8 +293,8 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
-    /// A file of lines, of which every record but each fifth one waits, mapped or not; and the
-    /// lines of which two in three are kept.
+    /// A backlog of a file, mapped or not, with all but every fifth line; and the lines that are
+    /// kept of it if every third is not.
     fn lines_of_a_file(folder: &Path, map: bool) -> (Backlog, Vec<u8>) {
         let path = folder.join("list");
         let lines: Vec<String> = (0..20_000).map(|n| format!("line {n}\n")).collect();

@@ -34,7 +34,8 @@ pub enum Checked {
     Unique(Box<Outcome>),
 }
 
-/// The first line that is a duplicate; reads no further than the batch in which one is known to be.
+/// Returns the first line that is a duplicate; reads no further than the batch in which one is
+/// found.
 ///
 /// Memory: within the job's budget, as [`dedup`](crate::pipeline::dedup()).
 pub fn check(job: &Job) -> Result<Checked> {
@@ -42,7 +43,7 @@ pub fn check(job: &Job) -> Result<Checked> {
     let pool = job.pool()?;
     let set = ClusterSet::default();
     let mut found = None;
-    // The records that the set does not know, once it is full.
+    // The records that a full set does not know.
     let mut rest: Option<Rest> = None;
     let mut workspace = Workspace::default();
     let mut outcome = Outcome::begin(job);
@@ -75,7 +76,7 @@ pub fn check(job: &Job) -> Result<Checked> {
         // set does not know.
         found = rest.first_duplicate(job, &pool, &set)?.or(found);
     }
-    // A duplicate before a damaged place is an answer.
+    // A duplicate before a damaged place is a valid answer.
     if found.is_none() {
         end?;
     }
@@ -94,9 +95,10 @@ pub fn check(job: &Job) -> Result<Checked> {
 /// The number of a line, from 1 over all inputs, and its URL as it was read.
 type NumberedUrl = (u64, Vec<u8>);
 
-/// The first line of a chunk that is not marked. Those before it go to the `rest`, if there is one.
+/// Returns the first line of a chunk that is not marked. The lines before it go to the `rest`, if
+/// there is one.
 ///
-/// `line_number` is that of the line before the chunk, and then of the last one that was looked at.
+/// `line_number` is that of the line before the chunk; it becomes that of the last line looked at.
 fn first_unmarked(
     job: &Job,
     MarkedChunk { chunk, texts, marks }: &MarkedChunk,
@@ -125,9 +127,9 @@ fn first_unmarked(
 /// What is decided at the end: the lines that the set did not know once it was full.
 struct Rest {
     overflow: Overflow,
-    /// Their URLs, with the numbers of their lines in front of them.
+    /// Their URLs, each after the number of its line.
     backlog: Backlog,
-    /// How many there are.
+    /// How many lines there are.
     records: u64,
 }
 

@@ -1,5 +1,5 @@
-//! What is kept of chunks, put together by the workers where there are many of them: the one thread
-//! that writes would have to be waited for.
+//! Copies of what is kept of chunks, made by the workers if there are many of them, which would
+//! otherwise have to wait for the one thread that writes.
 //!
 //! ```text
 //! few workers    marked chunks ------------------------> writer copies what is kept | disk
@@ -14,19 +14,19 @@ use crate::error::Result;
 use crate::pipeline::Job;
 use crate::pipeline::threads::pool::{Pool, Stage};
 
-/// So many workers put together what is kept. Fewer leave it to the writer, which is done with it
-/// while they work on the next batch, and need not do it twice (docs/performance.md).
+/// From this many workers on, they copy out what is kept. Fewer leave it to the writer, which
+/// copies only once, and is done before they have processed the next batch (docs/performance.md).
 pub(super) const COPYING_WORKERS: usize = 10;
 
-/// Makes copies of what is kept, in memory that is used again: as much of it as is on its way at
-/// one time.
+/// Makes copies of what is kept, in memory that is used again: as much of it as is in flight at a
+/// time.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
     free: Mutex<Vec<Vec<u8>>>,
 }
 
 impl Copies {
-    /// What is written for each of the `chunks`, which nobody reads any more then.
+    /// Returns what is written for each of the `chunks`, which are released.
     pub(super) fn make(
         &self,
         job: &Job,
@@ -48,13 +48,13 @@ impl Copies {
         pool.map(Stage::Clustering, chunks.len(), copy)
     }
 
-    /// Takes back what has been written.
+    /// Takes the memory of a copy that has been written.
     pub(super) fn give_back(&self, mut kept: Vec<u8>) {
         kept.clear();
         self.free().push(kept);
     }
 
-    /// Leaves the memory to others.
+    /// Frees the memory.
     pub(super) fn forget(&self) {
         self.free().clear();
     }

@@ -1,4 +1,4 @@
-//! `dedup --not-in`: the clusters of what is known, before the input is read.
+//! `dedup --not-in`: the clusters of known URLs, before the input is read.
 //!
 //! ```text
 //! reading    fingerprints --> the set of a Seen, and Candidates once that is full
@@ -19,13 +19,13 @@ use crate::pipeline::scan::walk::{Worker, walk};
 use crate::pipeline::scan::{Pass, Scan};
 use crate::pipeline::{Job, Outcome, temp};
 
-/// The clusters of all that `job` reads, for a run with the same key and profile that is to leave
-/// them out; and what was read.
+/// Returns the clusters of all that `job` reads, for a run with the same key and profile that
+/// leaves them out; and what was read.
 ///
-/// Memory: within the job's budget. Fingerprints that have no room go to a file in its folder for
+/// Memory: within the job's budget. Fingerprints that do not fit go to a file in its folder for
 /// temporary files.
 ///
-/// Failure: an error if any of it is damaged: what is known would be more than what was read.
+/// Failure: an error if a file is damaged, since the known URLs would be incomplete.
 pub fn known(job: &Job) -> Result<(Seen, Outcome)> {
     let pool = job.pool()?;
     let budget = job.budget();
@@ -64,7 +64,7 @@ pub fn known(job: &Job) -> Result<(Seen, Outcome)> {
     Ok((seen.read_only(), outcome.end(read.files, &pool)?))
 }
 
-/// Returns how many lines `chunk` has, and their fingerprints alone: nothing is written.
+/// Returns how many lines `chunk` has, and their fingerprints, without texts: nothing is written.
 fn fingerprints(job: &Job, chunk: &Parcel, worker: &mut Worker) -> (u64, Sifted) {
     let mut fingerprints = Vec::with_capacity(chunk.bytes().len() / 64);
     let tally = walk(chunk, job, worker, |_, _, canonical| {
@@ -74,8 +74,8 @@ fn fingerprints(job: &Job, chunk: &Parcel, worker: &mut Worker) -> (u64, Sifted)
     (tally.lines, Sifted::new(&fingerprints, texts, tally))
 }
 
-/// Moves the clusters to a temporary file, where they stay; returns them, and how many bytes it
-/// has.
+/// Moves the clusters to a temporary file, where they stay. Returns them, and the size of the file
+/// in bytes.
 fn on_disk(job: &Job, seen: Seen) -> Result<(Seen, u64)> {
     let folder = &job.memory.temp_dir;
     let failed = |error: io::Error| temp::failed(folder, error);

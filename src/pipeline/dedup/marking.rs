@@ -1,4 +1,4 @@
-//! The first occurrences of a batch: its lines become fingerprints, and these are marked.
+//! Fingerprints the lines of a batch, and marks the first occurrence of each.
 
 use super::Print;
 use super::overflow::Overflow;
@@ -16,7 +16,7 @@ use crate::report::Tally;
 /// What a worker makes of a chunk.
 pub(super) struct Sifted {
     scattered: Scattered,
-    /// Which of them are the first; none is known yet.
+    /// Which of them are first occurrences; none is marked yet.
     flags: Flags,
     texts: Texts,
     tally: Tally,
@@ -63,11 +63,12 @@ pub(super) fn sift(job: &Job, print: Print, chunk: &Parcel, worker: &mut Worker)
     (tally.lines, Sifted::new(&fingerprints, texts, tally))
 }
 
-/// Records of a batch that one thread brings in line order, and puts together if they are kept.
-/// Reason: waking others takes as long.
+/// Up to this many records of a batch, one thread brings the marks into line order and copies what
+/// is kept. Reason: waking other threads takes as long.
 pub(super) const RECORDS_ALONE: u64 = 1 << 16;
 
-/// Marks the first records of a batch, or those that may be, and counts.
+/// Marks the records of a batch that are the first of their cluster, or with `overflow` those that
+/// may be, and counts them.
 pub(super) fn mark(
     job: &Job,
     set: &ClusterSet,
@@ -116,7 +117,7 @@ pub(super) fn mark(
 }
 
 impl MarkedChunk {
-    /// Hands `write` what is written for the marked records, whole runs of them at once.
+    /// Calls `write` with what is written for the marked records, whole runs of them at once.
     pub(super) fn each_kept<E>(
         &self,
         separator: u8,
@@ -134,7 +135,7 @@ impl MarkedChunk {
         Ok(())
     }
 
-    /// Nobody reads it any more.
+    /// Checks that the chunk did not change while it was read, and gives its memory back.
     ///
     /// Failure: it was not what it seemed to be.
     pub(super) fn done(self) -> Result<()> {

@@ -36,23 +36,23 @@ use overflow::Overflow;
 /// What is written for a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Print {
-    /// The URL as it was read; of a list the whole line.
+    /// The URL as it was read; in a list, the whole line.
     Original,
-    /// The canonical form, or a key.
+    /// The canonical form, or a key made of it.
     Canonical(Notation),
     /// The whole line, as it was read.
     Line,
 }
 
 impl Print {
-    /// Returns what is written for the records of `chunk`: in a list the whole line where the URL
-    /// as it was read is asked for, since the two are the same; otherwise what was asked for.
+    /// Returns what is written for the records of `chunk`: in a list, where the URL as it was read
+    /// is the whole line, [`Print::Line`] in place of [`Print::Original`]; otherwise `self`.
     pub(super) fn of(self, chunk: &Parcel) -> Print {
         let is_line = self == Print::Original && chunk.layout.format.is_none();
         if is_line { Print::Line } else { self }
     }
 
-    /// Appends what is written for `record`, whose canonical form is asked for if it is needed.
+    /// Appends what is written for `record`. `canonical` is called if the canonical form is needed.
     pub(super) fn push<'a>(
         self,
         record: &Record<'a>,
@@ -73,36 +73,37 @@ impl Print {
 pub struct DedupPlan<'a> {
     /// What is written for a cluster.
     pub print: Print,
-    /// The clusters of earlier runs. Those of this run are added if they are to be written;
-    /// otherwise nothing is left in the set.
+    /// The clusters of earlier runs, made with the [key](Seen::key) that the job has as well. If
+    /// they will be written, those of this run are added; otherwise nothing is left in the set.
     pub seen: &'a Seen,
 }
 
-/// What the writer gets.
+/// What the writer gets of a batch.
 struct MarkedBatch {
-    /// What is written before all lines.
+    /// What is written before the lines.
     header: Vec<u8>,
     lines: BatchLines,
 }
 
-/// Lines on their way to the writer.
+/// Lines that are sent to the writer.
 enum BatchLines {
-    /// Lines of which those that are marked are written.
+    /// Chunks whose marked lines are written.
     Kept(Vec<MarkedChunk>),
-    /// Lines that are written, of every chunk, put together already.
+    /// The lines of each chunk that are written, already copied out.
     Copied(Vec<Result<Vec<u8>>>),
-    /// Lines of which those that are marked are candidates, which have to wait.
+    /// Chunks whose marked lines are candidates, which go to the backlog.
     Candidates(Vec<MarkedChunk>),
 }
 
 /// Writes the first line of every cluster to `output`, in input order. Does not publish it.
 ///
 /// Memory: within the job's budget. When the fingerprints of all clusters (see
-/// [`ClusterSet`](crate::cluster::ClusterSet)) have no room any more, lines with new ones wait in
-/// a file until the end.
+/// [`ClusterSet`](crate::cluster::ClusterSet)) no longer fit, lines with new ones wait in a file
+/// until the end.
 ///
-/// Failure: where a file is damaged, the first lines of what could be read before
-/// are written by then.
+/// Failure: if a file is damaged, what could be read before the damage has been deduplicated and
+/// written. A configuration error if the key or the profile of the job is not that of
+/// [`DedupPlan::seen`].
 pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome> {
     let pool = job.pool()?;
     let copies = Copies::default();
@@ -125,11 +126,11 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
     deduping.finish(read, end, backlog, output)
 }
 
-/// The reading of the input, and what it has found out so far.
+/// The state of a job while the input is read.
 ///
 /// ```text
 /// read    chunks --sift, by workers--> batch --take--> MarkedBatch --> Writer
-/// finish  what of the candidates is kept, if there are any
+/// finish  candidates that are the first of their cluster --> output
 /// ```
 struct Deduping<'a> {
     job: &'a Job<'a>,
@@ -137,16 +138,16 @@ struct Deduping<'a> {
     plan: &'a DedupPlan<'a>,
     budget: Budget,
     copies: &'a Copies,
-    /// Do workers put together what is kept?
+    /// Do workers copy out what is kept?
     workers_copy: bool,
-    /// The candidates, once the set has no more room.
+    /// The candidates, once the set is full.
     overflow: Option<Overflow>,
     outcome: Outcome,
 }
 
 impl Deduping<'_> {
-    /// Reads the input, and sends what is made of each batch `to_writer`. Returns what was read,
-    /// and how reading has ended.
+    /// Reads the input, and sends each batch `to_writer`. Returns what was read, and how reading
+    /// has ended.
     fn read(
         &mut self,
         stop: &Stop,
@@ -177,8 +178,8 @@ impl Deduping<'_> {
         read
     }
 
-    /// Marks the records of a batch that are kept, or that are candidates once the set has no more
-    /// room: what the writer gets of it.
+    /// Marks the records of a batch that are kept, or once the set is full, those that are
+    /// candidates; returns what the writer gets.
     fn take(&mut self, batch: Batch<Sifted>) -> Result<MarkedBatch> {
         let (job, pool, seen) = (self.job, self.pool, self.plan.seen);
         let Outcome { tally, memory, .. } = &mut self.outcome;
@@ -205,8 +206,8 @@ impl Deduping<'_> {
         Ok(MarkedBatch { header, lines })
     }
 
-    /// All was `read`, and all but the candidates, which wait in the `backlog`, is written: writes
-    /// those of them that are kept. `end` is how reading has ended.
+    /// To be called when the input was `read`, and everything is written but the candidates, which
+    /// wait in the `backlog`: writes those of them that are kept. `end` is how reading has ended.
     fn finish(
         mut self,
         read: WasRead,
@@ -222,12 +223,12 @@ impl Deduping<'_> {
             }
             _ => Ok(()),
         };
-        // Report the earlier failure: that of reading.
+        // A failure of reading came first, and is reported.
         end.and(finished)?;
         self.outcome.end(read.files, self.pool)
     }
 
-    /// Writes those of the candidates that are the first of their cluster, and counts them.
+    /// Writes and counts the candidates that are the first of their cluster.
     fn write_candidates(
         &mut self,
         mut overflow: Overflow,
@@ -246,30 +247,30 @@ impl Deduping<'_> {
 }
 
 /// Bytes kept of each record whose text is in a mapped file, on average over the three batches in
-/// flight: one is not walked yet, one is being clustered, and of one only the positions of its
-/// texts are left.
+/// flight: one is not walked yet, one is being clustered, and one only has the positions of its
+/// texts left.
 const RECORD_BYTES_MAPPED: u64 = 32;
 
-/// Bytes that a chunk with so many records takes besides its own while it is on its way.
+/// Bytes that are kept of a chunk with this many records, beside its own, while it is in flight.
 fn memory_bytes(print: Print, chunk: &Parcel, records: u64) -> u64 {
     match print.of(chunk) {
         Print::Line if chunk.is_mapped() => records * RECORD_BYTES_MAPPED,
-        // Reading takes memory, too, where the file is not mapped: its batches are shorter.
+        // A file that is not mapped takes memory to be read, too: its batches are shorter.
         Print::Line => records * RECORD_BYTES,
         Print::Canonical(_) => records * RECORD_BYTES + FORM_BYTES * chunk.bytes().len() as u64,
-        // Texts of their own are about as long as the lines.
+        // Copied texts are about as long as the lines.
         Print::Original => records * RECORD_BYTES + chunk.bytes().len() as u64,
     }
 }
 
-/// Writes kept lines while the next batch is worked on.
+/// Writes kept lines while the next batch is processed.
 struct Writer<'a> {
     job: &'a Job<'a>,
     output: &'a mut Output,
     copies: &'a Copies,
     /// Where the lines of candidates wait, once there are any.
     backlog: Option<Backlog>,
-    /// The records that have come since then, candidates or not.
+    /// The number of records that have come since then, candidates or not.
     records: u64,
 }
 

@@ -29,14 +29,14 @@ pub(super) struct Overflow {
     candidates: Candidates,
     /// Records since it began: the number of the next one.
     records: u64,
-    /// How many of them are candidates.
+    /// How many records are candidates.
     pub(super) count: u64,
-    /// Bytes of the files of what was found out of them.
+    /// Bytes of the files of first records.
     found_bytes: u64,
 }
 
 impl Overflow {
-    /// Begins with nothing. From now on the set stays as it is.
+    /// Begins without records. From now on the set does not change.
     pub(super) fn new(job: &Job, budget: Budget) -> Result<Overflow> {
         let folder = job.memory.temp_dir.clone();
         let files = temp::open_some(&folder)?;
@@ -65,8 +65,8 @@ impl Overflow {
         )
     }
 
-    /// All has been read: writes the records of `backlog` that are the first of their cluster.
-    /// Returns how many.
+    /// To be called at the end of the input: writes the records of `backlog` that are the first of
+    /// their cluster, and returns how many.
     pub(super) fn finish(
         &mut self,
         job: &Job,
@@ -91,8 +91,8 @@ impl Overflow {
         if first.is_done() { Ok(count) } else { Err(backlog::lost()) }
     }
 
-    /// All has been read: the numbers of the records that are the first of their cluster, and in
-    /// neither `set` nor `seen`; and how many they are.
+    /// To be called at the end of the input: returns the numbers of the records that are the first
+    /// of their cluster, and in neither `set` nor `seen`; and how many there are.
     pub(super) fn first_of_each(
         &mut self,
         job: &Job,
@@ -121,12 +121,12 @@ impl Overflow {
         Ok((kept.ask(self.budget.window_bytes()), count))
     }
 
-    /// Is the record `number` one of those in `first`? Records in order.
+    /// Is the record `number` in `first`? To be asked in ascending order.
     pub(super) fn is_next(&self, first: &mut NumberLookup, number: u64) -> Result<bool> {
         first.contains(number).map_err(|error| temp::failed(&self.folder, error))
     }
 
-    /// Bytes of the files of candidates, and of what was found out of them by now.
+    /// Bytes of the files of candidates, and of first records so far.
     pub(super) fn spilled_bytes(&self) -> u64 {
         self.candidates.spilled_bytes() + self.found_bytes
     }

@@ -1,23 +1,22 @@
-//! What is written for the records of a chunk, if they are kept: where their texts are.
+//! The texts of a chunk's records, which are written if the records are kept.
 
 use std::ops::Range;
 
 use crate::input::{Chunk, PinnedMap};
 use crate::pipeline::scan::layouts::Parcel;
 
-/// What is written for each record of a chunk if it is kept: one text after the other, each with a
+/// What is written for each record of a chunk if it is kept: consecutive texts, each with its
 /// separator, which the last one of a file may lack.
 #[derive(Debug)]
 pub(super) struct Texts {
-    /// The texts, unless they are in the chunk itself.
+    /// The texts, unless they are slices of the chunk.
     own: Option<Vec<u8>>,
     /// Where the text of each record starts, and the end of the last one.
     starts: Vec<u32>,
     gaps: Vec<Gap>,
 }
 
-/// A place where other lines of the chunk stand before the text of `record`; the text before them
-/// ends at `end`.
+/// Other lines of the chunk come before the text of `record`. The text before them ends at `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Gap {
     record: u32,
@@ -48,7 +47,7 @@ impl Texts {
     }
 }
 
-/// Builds [`Texts`] from the lines of records as they are met in a chunk.
+/// Builds [`Texts`] from the lines of a chunk's records, in order.
 #[derive(Debug)]
 pub(super) struct TextsBuilder {
     starts: Vec<u32>,
@@ -59,7 +58,7 @@ pub(super) struct TextsBuilder {
 }
 
 impl TextsBuilder {
-    /// Begins with no texts; there may be as many as `capacity`.
+    /// Begins without texts, with room for `capacity`.
     pub(super) fn new(capacity: usize) -> TextsBuilder {
         let starts = Vec::with_capacity(capacity);
         TextsBuilder { starts, gaps: Vec::new(), end: 0, is_regular: true }
@@ -78,12 +77,12 @@ impl TextsBuilder {
         self.end = (end + 1).min(chunk.len()) as u32;
     }
 
-    /// The texts, if they are lines of `parcel`, all of which are records if `is_all`; otherwise
-    /// they are not told apart.
+    /// Returns the texts as slices of `parcel`; with `is_all`, all of its lines are records. `None`
+    /// if some line ends otherwise than with a separator, so that its text has to be copied.
     pub(super) fn texts(mut self, parcel: &Parcel, is_all: bool) -> Option<Texts> {
         debug_assert!(u32::try_from(parcel.bytes().len()).is_ok(), "positions are 32 bits");
         if is_all && self.starts.first().is_none_or(|first| *first == 0) {
-            // Whatever stands between two of them belongs to the first.
+            // Whatever is between two texts belongs to the first.
             self.gaps.clear();
             self.end = parcel.bytes().len() as u32;
         } else if !self.is_regular {
@@ -94,7 +93,7 @@ impl TextsBuilder {
     }
 }
 
-/// Texts of records that follow each other in the input.
+/// Texts of consecutive records.
 #[derive(Debug)]
 pub(super) struct RecordTexts<'a> {
     texts: &'a [u8],
@@ -105,7 +104,7 @@ pub(super) struct RecordTexts<'a> {
 }
 
 impl<'a> RecordTexts<'a> {
-    /// One text after the other: record `n` has those from `starts[n]` to `starts[n + 1]`.
+    /// Consecutive texts: that of record `n` goes from `starts[n]` to `starts[n + 1]`.
     pub(super) fn new(
         texts: &'a [u8],
         starts: &'a [u32],
@@ -114,7 +113,7 @@ impl<'a> RecordTexts<'a> {
         RecordTexts { texts, starts, gaps: &[], pinned }
     }
 
-    /// The parts of `run` whose texts follow each other.
+    /// The parts of `run` whose texts are contiguous.
     #[inline]
     pub(super) fn parts(&self, run: Range<u32>) -> impl Iterator<Item = Range<u32>> + use<'a> {
         let gaps = self.gaps;
@@ -130,8 +129,7 @@ impl<'a> RecordTexts<'a> {
         })
     }
 
-    /// From where to where the texts of `part` go, which is one of [`RecordTexts::parts`], or of
-    /// it.
+    /// The range of the texts of `part`, which is one of [`RecordTexts::parts`], or inside one.
     #[inline]
     pub(super) fn place(&self, part: &Range<u32>) -> Range<u32> {
         let end = match self.gaps.binary_search_by_key(&part.end, |gap| gap.record) {
@@ -148,7 +146,7 @@ impl<'a> RecordTexts<'a> {
         &self.texts[place.start as usize..place.end as usize]
     }
 
-    /// How long each text of `part` is.
+    /// The length of each text of `part`, in bytes.
     #[inline]
     pub(super) fn lengths(&self, part: &Range<u32>) -> impl Iterator<Item = u32> + '_ {
         let end = self.place(part).end;

@@ -1,4 +1,4 @@
-//! `learn --evaluate`: the canonical forms of a job, judged by the truth.
+//! `learn --evaluate`: compares the canonical forms of a job with the truth.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -12,12 +12,12 @@ use crate::pipeline::scan::{BatchChunk, Pass, Scan, WasRead};
 use crate::pipeline::{Job, Outcome};
 use crate::report::{Evaluation, Judged, SiteScore};
 
-/// Judges the canonical forms of the job's records by `truth`: a table with a header, whose columns
-/// `site` and `page` (numbers) tell of one record each, in input order. The input is what was
-/// `learned` from: files that have grown since are read up to the size they had.
+/// Compares the canonical forms of the job's records with `truth`: a table with a header, a row for
+/// each record in input order, and columns `site` and `page` (numbers). The input is what was
+/// `learned` from: files that have grown since are read up to their earlier size.
 ///
-/// Failure: an input error if there are more rows than records, or fewer, or one has no such
-/// columns; it names the row. And if the input is not what it was.
+/// Failure: an input error that names the row, if there are more or fewer rows than records, or if
+/// a row lacks these columns; also if the input has changed.
 pub fn evaluate(job: &Job, learned: &Outcome, mut truth: Truth) -> Result<Evaluation> {
     let pool = job.pool()?;
     let mut sites: BTreeMap<u64, Vec<Judged>> = BTreeMap::new();
@@ -64,7 +64,7 @@ pub fn evaluate(job: &Job, learned: &Outcome, mut truth: Truth) -> Result<Evalua
 pub struct Truth {
     chunks: Input,
     name: String,
-    /// The lines that come next, and how far they are read.
+    /// The current block of lines, and how far it was read.
     chunk: Option<Chunk>,
     at: usize,
     /// The columns of site and page.
@@ -74,12 +74,12 @@ pub struct Truth {
 }
 
 impl Truth {
-    /// Opens a table, packed or not, and reads its header. It is opened once for each set of rules
-    /// that is judged, so a pipe is an error.
+    /// Opens a table, compressed or not, and reads its header. It is opened once for each set of
+    /// rules that is evaluated, so a pipe is an error.
     pub fn open(path: &Path) -> Result<Truth> {
         let is_file = match std::fs::metadata(path) {
             Ok(metadata) => metadata.is_file(),
-            // Standard input, if there is no file of this name; else one that is missing.
+            // Standard input, if there is no file named `-`; any other name is a missing file.
             Err(_) => path.as_os_str() != "-",
         };
         if !is_file {
@@ -89,7 +89,7 @@ impl Truth {
             )));
         }
         let plan = InputPlan {
-            // A file of the name "-", too.
+            // Also a file named "-".
             paths: vec![Path::new(".").join(path)],
             names: vec![(Path::new(".").join(path), path.to_path_buf())],
             containers: Containers::None,
@@ -118,7 +118,7 @@ impl Truth {
         Ok(truth)
     }
 
-    /// The next line, without its end.
+    /// Reads the next line, without its line end.
     fn line(&mut self) -> Result<Option<&[u8]>> {
         while self.chunk.as_ref().is_none_or(|chunk| self.at >= chunk.bytes().len()) {
             match self.chunks.next() {
@@ -133,7 +133,7 @@ impl Truth {
         Ok(Some(line.strip_suffix(b"\r").unwrap_or(line)))
     }
 
-    /// Site and page of the next row.
+    /// Reads site and page of the next row.
     fn next(&mut self) -> Result<Option<(u64, u64)>> {
         let [site, page] = self.columns;
         // Below the header.

@@ -1,4 +1,4 @@
-//! What was learned of all sites, as one rule file.
+//! The learned rules of all sites, as one rule file.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use crate::canonical::{Canonicalizer, DustRules, DustStatus, ExampleFault, RuleF
 use crate::error::Result;
 use crate::pipeline::Learned;
 
-/// The profile before rules of sites: what preserves semantics, and nothing else.
+/// The profile that is applied before rules of sites: only rules that preserve semantics.
 pub const BASE_PROFILE: &str = "rfc3986";
 
 /// The rules of all sites.
@@ -19,8 +19,8 @@ pub struct LearnedRules {
 }
 
 impl Learned {
-    /// Takes the rules of all sites, which do not keep them, as one file. A rule that the compiler
-    /// refuses is left to be looked at.
+    /// Moves the rules of all sites into one file. A rule that the compiler refuses is kept for
+    /// review.
     pub fn take_rules(&mut self) -> Result<LearnedRules> {
         let mut file = RuleFile {
             about: BTreeMap::from([
@@ -51,8 +51,8 @@ impl Learned {
     }
 }
 
-/// Leaves out examples that differ by more than the rules of `file` take away: such pairs speak for
-/// a rule, but `rules test` would find them unequal.
+/// Drops examples that still differ after the rules of `file`: such pairs are evidence for a rule,
+/// but `rules test` would find them unequal.
 fn leave_out_unequal(file: &mut RuleFile, base: &Settings, in_force: &Canonicalizer) -> Result<()> {
     for failure in DustRules::failed_examples(file, base, in_force)? {
         if let (ExampleFault::Unequal(_), Some(evidence)) =

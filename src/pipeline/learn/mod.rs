@@ -1,13 +1,13 @@
-//! `learn`: what was seen of the URLs of each site, and the rules that are mined from it.
+//! `learn`: gathers what was seen of the URLs of each site, and mines rules from it.
 //!
 //! ```text
 //! chunk --walk--> sightings of the chunk, by site --gathered in input order--> one site after the
 //!                                                                   other --mine::Miner--> rules
 //! ```
 //!
-//! Where not all sightings have room they go to files, by shares of the sites, and one
-//! share after the other is mined (`sightings.rs`). The rules are the same: a site's do not
-//! depend on any other's.
+//! If the sightings do not fit in memory, they go to files, by shares of the sites, and one share
+//! after the other is mined (`sightings.rs`). The rules are the same, since those of a site do not
+//! depend on other sites.
 
 mod evaluate;
 mod learned_rules;
@@ -42,23 +42,23 @@ type Places = Vec<(u32, u32)>;
 /// the program itself.
 const MINED_BYTES: u64 = 450;
 
-/// Bytes that the tables of a site take where its URLs are long: a part for each of its records,
-/// and three copies of their texts.
+/// Bytes that the tables of a site with long URLs take: a part for each of its records, and three
+/// copies of their texts.
 const MINED_BYTES_BESIDE_TEXT: u64 = 200;
 const MINED_TEXTS: u64 = 3;
 
-/// Copies of paths beside these, where paths are different: spellings, templates. 2026-11-29:
-/// 60,000 made-up records with a path of 1,000 bytes each took 430 MB, with one of 50 bytes 75 MB.
+/// Copies of paths beside these, of paths that differ: spellings, templates. 2026-11-29: 60,000
+/// made-up records with a path of 1,000 bytes each took 430 MB, with one of 50 bytes 75 MB.
 const MINED_PATHS: u64 = 4;
 
-/// Bytes that the tables of a site take where its URLs have many words: a part for each of its
-/// records, for each parameter, and for each word that is another. 2026-11-27: 20,000 made-up
-/// records with 30 parameters took 55 MB if all had the same names, 105 MB with names of their own.
+/// Bytes that the tables of a site take whose URLs have many words: a part for each of its records,
+/// for each parameter, and for each distinct word. 2026-11-27: 20,000 made-up records with 30
+/// parameters took 55 MB if all had the same names, 105 MB with names of their own.
 const MINED_BYTES_BESIDE_WORDS: u64 = 150;
 const MINED_BYTES_OF_PARAM: u64 = 70;
 const MINED_BYTES_OF_WORD: u64 = 85;
 
-/// Bytes that the tables of a site with so many records take while it is mined.
+/// Bytes that the tables of a site with this many records take while it is mined.
 fn mined_bytes(records: u64, text_bytes: u64, words: WordCounts) -> u64 {
     let by_text = records * MINED_BYTES_BESIDE_TEXT
         + text_bytes * MINED_TEXTS
@@ -73,7 +73,7 @@ fn mined_bytes(records: u64, text_bytes: u64, words: WordCounts) -> u64 {
 /// What was learned.
 #[derive(Debug)]
 pub struct Learned {
-    /// The sites of which something was found, in the order of their names.
+    /// The sites with findings, in the order of their names.
     pub sites: Vec<MinedSite>,
     /// How many sites there were.
     pub sites_seen: u64,
@@ -83,8 +83,8 @@ pub struct Learned {
 
 /// Mines the rules of every site in the job's input, in the order of the sites' names.
 ///
-/// - Failure: records without a host, since rules belong to a site; sites that are too large for
-///   the job's memory each by itself.
+/// - Failure: an error for records without a host, since rules belong to a site; a limit error for
+///   a site that alone is too large for the job's memory.
 /// - Determinism: neither threads nor the order of the input change a rule.
 pub fn learn(job: &Job, miner: &Miner) -> Result<Learned> {
     let pool = job.pool()?;
@@ -98,8 +98,7 @@ pub fn learn(job: &Job, miner: &Miner) -> Result<Learned> {
     Ok(Learned { sites, sites_seen, outcome: outcome.end(files, &pool)? })
 }
 
-/// What was seen of all URLs: in memory, or what there was no room for in files and the rest in
-/// memory.
+/// The sightings of all URLs: all in memory, or some in files and the rest in memory.
 struct Gathered {
     chunks: Vec<ChunkSightings>,
     shares: Option<Shares>,
@@ -159,8 +158,8 @@ fn gather_all(
 }
 
 impl Gathered {
-    /// What all sites have, in no order, and how many there are: at once if they have room, else
-    /// share by share, as many sites of it at a time as have room.
+    /// Mines all sites, in no order, and counts them: all together if they fit, else share by
+    /// share, as many sites of a share at a time as fit.
     fn mine(
         self,
         job: &Job,
@@ -200,8 +199,8 @@ impl Gathered {
     }
 }
 
-/// The sites of some chunks, the one with most sightings first, so that none is left over at the
-/// end.
+/// The sites of some chunks, the one with most sightings first, so that no worker is busy with a
+/// large site at the end.
 struct Sites<'a> {
     chunks: &'a [ChunkSightings],
     sites: Vec<(&'a [u8], Places, WordCounts)>,
@@ -236,7 +235,7 @@ impl<'a> Sites<'a> {
         gathered + mined_bytes(records, text_bytes, words) <= room_to_mine(job)
     }
 
-    /// Adds what is found of the sites to `found`, but for those of which nothing is.
+    /// Mines the sites, and adds those with findings to `found`.
     fn mine(&self, miner: &Miner, pool: &Pool, found: &mut Vec<MinedSite>) {
         let mined = pool.map(Stage::Mining, self.sites.len(), |number| {
             let (site, sightings, _) = &self.sites[number];
@@ -245,23 +244,23 @@ impl<'a> Sites<'a> {
                 .map(|(chunk, sighting)| self.chunks[*chunk as usize].observation(*sighting))
                 .collect();
             let rules = miner.mine(&String::from_utf8_lossy(site), &observations);
-            // In a box, so that a site of which nothing is found takes the room of a pointer: there
-            // may be millions of them.
+            // In a box, so that a site without findings takes only a pointer: there may be millions
+            // of them.
             (!rules.is_empty()).then(|| Box::new(rules))
         });
         found.extend(mined.into_iter().flatten().map(|rules| *rules));
     }
 }
 
-/// Memory for what was gathered and for the tables of the miner. A twentieth is left to the rules,
-/// and to the program.
+/// Memory for sightings and for the tables of the miner. A twentieth is left to the rules, and to
+/// the program.
 fn room_to_mine(job: &Job) -> u64 {
     job.memory.bytes / 20 * 19
 }
 
-/// How many of `sites`, from the first on, have room together while they are mined.
+/// How many of `sites`, from the first on, fit in memory together while they are mined.
 ///
-/// Failure: a limit error if the first has none by itself.
+/// Failure: a limit error if the first alone does not fit.
 fn how_many_fit(sites: &[Load], job: &Job) -> Result<usize> {
     let mut bytes = 0;
     let fit = sites.iter().enumerate().take_while(|(number, site)| {
@@ -282,7 +281,7 @@ fn tables_bytes(site: &Load) -> u64 {
     mined_bytes(site.records, site.text_bytes, site.words)
 }
 
-/// The error where a site does not fit, whose records have to be in memory together.
+/// The error for a site that does not fit: all its records have to be in memory together.
 #[cold]
 fn too_large(site: &Load, job: &Job) -> Error {
     let bytes = site.memory_bytes() + tables_bytes(site);
@@ -304,8 +303,8 @@ fn no_host(place: &str) -> Error {
     ))
 }
 
-/// What is seen in `chunk`; if a record has no host, the number of its line there, from 0. URLs are
-/// kept as the job spells them if that is how the miner does.
+/// Returns the sightings in `chunk`; or, if a record has no host, the number of its line in the
+/// chunk, from 0. Canonical forms are kept if they are those of the miner's profile.
 fn gather(
     job: &Job,
     chunk: &Parcel,
@@ -314,7 +313,8 @@ fn gather(
 ) -> (Result<ChunkSightings, u32>, crate::report::Tally) {
     let mut gathered = ChunkSightings::with_room(chunk.bytes().len());
     let mut numbers: HashMap<Box<[u8]>, usize, ahash::RandomState> = HashMap::default();
-    // The same by what a URL starts with: it is cheaper to know that than to find the site.
+    // The site is cached by the start of the URL, which is cheaper to compare than to find the
+    // site.
     let mut by_start: HashMap<Box<[u8]>, Option<usize>, ahash::RandomState> = HashMap::default();
     let mut words = WordCounter::default();
     let mut hostless = None;
@@ -324,7 +324,7 @@ fn gather(
         }
         let start = start_of(canonical.form);
         let number = by_start.get(start).copied().unwrap_or_else(|| {
-            // What has no host has no site: `mailto:`, or what does not parse.
+            // A URL without a host has no site: `mailto:`, or one that does not parse.
             let host = parts::host_of(canonical.form).filter(|host| !host.is_empty());
             let number = host.map(|host| {
                 let site = site_of(host);
@@ -343,7 +343,7 @@ fn gather(
     (hostless.map_or(Ok(gathered), Err), tally)
 }
 
-/// A URL up to the slash after its host, which tells the host; the whole of it if there is none.
+/// A URL up to the slash after its host, which identifies the host; all of it if there is none.
 fn start_of(form: &[u8]) -> &[u8] {
     let authority_start = match form {
         [b'h', b't', b't', b'p', b':', b'/', b'/', ..] => 7,

@@ -45,23 +45,23 @@ struct Sighting {
     size: u64,
 }
 
-/// How a record and another URL belong together.
+/// How a record is related to another URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Link {
-    /// It is a redirect, and leads there.
+    /// It is a redirect to that URL.
     Redirect,
-    /// A redirect has led from there to it.
+    /// It is the target of a redirect from that URL.
     RedirectedFrom,
-    /// It is a page, and says that this is its URL.
+    /// It is a page with that URL as its canonical link.
     Canonical,
 }
 
 impl Link {
     const ALL: [Link; 3] = [Link::Redirect, Link::RedirectedFrom, Link::Canonical];
 
-    /// The link of a record with this status that says most, with its text.
+    /// The most informative link of a record with this status, with its text.
     fn of<'a>(fields: &Fields<'a>, status: u16) -> (Link, &'a [u8]) {
-        // Only pages have canonical links, and only others lead on.
+        // Only pages have canonical links, and only other records redirect.
         let is_page = matches!(status, 200 | NO_STATUS);
         if is_page && !fields.canonical_link.is_empty() {
             (Link::Canonical, fields.canonical_link)
@@ -73,32 +73,32 @@ impl Link {
     }
 }
 
-/// What stands for a status, a time and a size that are not known.
+/// Stand for a status, a time and a size that are not known.
 const NO_STATUS: u16 = u16::MAX;
 const NO_TIME: i64 = i64::MIN;
 const NO_SIZE: u64 = u64::MAX;
 
-/// Bytes of memory for each sighting beside its texts: itself, its number in its site, and in its
-/// turn what the miner is given.
+/// Bytes of memory for each sighting beside its texts: the sighting, its number in its site, and
+/// later what the miner gets.
 const SIGHTING_BYTES: u64 = (size_of::<Sighting>() + 16 + size_of::<Observation<'static>>()) as u64;
 
 /// Bytes of memory for each site beside its sightings: its name here and among all sites, and the
-/// lists of its sightings in both places, each a block of its own.
+/// lists of its sightings in both places, each allocated separately.
 const SITE_BYTES: u64 = 256;
 
 impl ChunkSightings {
-    /// Without texts, but with room for `text_bytes` of them.
+    /// Begins without texts, with room for `text_bytes` bytes of them.
     pub(super) fn with_room(text_bytes: usize) -> ChunkSightings {
         ChunkSightings { text: Vec::with_capacity(text_bytes), ..ChunkSightings::default() }
     }
 
-    /// Gives back the room that was not needed.
+    /// Frees the room that was not needed.
     pub(super) fn trim(&mut self) {
         self.text.shrink_to_fit();
         self.sightings.shrink_to_fit();
     }
 
-    /// Bytes of memory that it takes, and will take when it is mined.
+    /// Bytes of memory that the sightings take, and will take when they are mined.
     pub(super) fn memory_bytes(&self) -> u64 {
         let sites = self.sites.len() as u64;
         memory_bytes(self.text.capacity() as u64, self.sightings.len() as u64, sites)
@@ -109,7 +109,7 @@ impl ChunkSightings {
         self.text.len() as u64
     }
 
-    /// The number of `site`.
+    /// Returns the number of `site`.
     pub(super) fn site(&mut self, site: &[u8]) -> usize {
         self.sites.push(ChunkSite {
             site: site.into(),
@@ -119,7 +119,7 @@ impl ChunkSightings {
         self.sites.len() - 1
     }
 
-    /// Adds what is seen in `record`, of the site with this number, with the `form` of its URL if
+    /// Adds a sighting for `record`, of the site with this number, with the `form` of its URL if
     /// that is its canonical form under the base profile.
     pub(super) fn add(&mut self, site: usize, record: &Record, form: Option<&[u8]>) {
         self.sites[site].sightings.push(self.sightings.len() as u32);
@@ -146,7 +146,7 @@ impl ChunkSightings {
         });
     }
 
-    /// What the miner is given for a sighting.
+    /// What the miner gets for a sighting.
     pub(super) fn observation(&self, sighting: u32) -> Observation<'_> {
         let Sighting { ends, link, is_canonical, status, time, size } =
             &self.sightings[sighting as usize];
@@ -169,7 +169,7 @@ impl ChunkSightings {
     }
 }
 
-/// Bytes of memory for so many sightings of so many sites, with so many bytes of texts.
+/// Bytes of memory for this many sightings of this many sites, with this many bytes of texts.
 fn memory_bytes(text_bytes: u64, sightings: u64, sites: u64) -> u64 {
     text_bytes + sightings * SIGHTING_BYTES + sites * SITE_BYTES
 }

@@ -1,4 +1,4 @@
-//! How many words the URLs of a site have: their tables take memory when it is mined.
+//! Counts the words in the URLs of a site, to estimate the memory of its tables while it is mined.
 
 use std::collections::HashSet;
 use std::ops::AddAssign;
@@ -8,7 +8,7 @@ use std::ops::AddAssign;
 pub(super) struct WordCounts {
     /// Parameters, all of them.
     pub(super) params: u64,
-    /// Words that are different; those of several chunks may be the same.
+    /// Distinct words of each chunk; words of several chunks are counted several times.
     pub(super) distinct: u64,
     /// Bytes of paths whose folder or last segment is new.
     pub(super) path_bytes: u64,
@@ -23,11 +23,11 @@ impl AddAssign for WordCounts {
     }
 }
 
-/// Most words that are known of a chunk; more of them are all taken for different. Reason: the set
+/// Most words of a chunk that are remembered; all further ones count as distinct. Reason: the set
 /// takes some 600 kB then.
 const KNOWN_MAX: usize = 7 << 13;
 
-/// Tells the words of a chunk that are new for their site.
+/// Finds the words of a chunk that are new for their site.
 #[derive(Default)]
 pub(super) struct WordCounter {
     known: HashSet<u64, ahash::RandomState>,
@@ -56,7 +56,7 @@ impl WordCounter {
             words.path_bytes += path_bytes as u64;
         }
         if is_folder_new {
-            // The scheme, the empty text between the slashes behind it, and the host are no words.
+            // The scheme, the empty text between the slashes after it, and the host are not words.
             for segment in folder.split(|byte| *byte == b'/').skip(3) {
                 words.distinct += u64::from(self.is_new(&(site, b'/', segment)));
             }

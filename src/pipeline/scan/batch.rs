@@ -1,4 +1,4 @@
-//! Batches: which chunks are worked off together, and how long more of them are awaited.
+//! Batches: which chunks are processed together, and how long the next chunk is awaited.
 
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -19,11 +19,11 @@ const CUTTING_MAX: Duration = Duration::from_millis(2);
 /// up by working on few at once.
 const UNPACKING_MAX: Duration = Duration::from_millis(20);
 
-/// How long those that were gathered wait for more. Reason: a disk that takes longer is not made up
-/// for by a full batch.
+/// How long gathered chunks wait for more. Reason: a full batch does not save as much time as a
+/// slower disk would cost.
 const GATHERING_MAX: Duration = Duration::from_millis(200);
 
-/// Some chunks in a row, all of them worked off.
+/// Consecutive chunks, all of them processed.
 pub(crate) struct Batch<T> {
     /// The number of its first line, from 0 over all inputs.
     pub(crate) first_line: u64,
@@ -42,12 +42,12 @@ pub(crate) struct BatchChunk<T> {
 /// The batches of a pass.
 pub(super) struct Batches<'a> {
     receiver: &'a Receiver<Result<Message>>,
-    /// Most bytes of memory for one of them.
+    /// Most bytes of memory for one batch.
     bytes_max: u64,
     chunks: usize,
     lines: u64,
-    /// How many lines of each file were worked off, by the file's index; later files have no number
-    /// yet.
+    /// How many lines of each file were processed, by the file's index. Files that have not been
+    /// reached may be missing.
     lines_by_file: Vec<u64>,
     fraction_read: Option<f64>,
     is_over: bool,
@@ -68,12 +68,12 @@ impl<'a> Batches<'a> {
         }
     }
 
-    /// Returns how many lines were worked off.
+    /// Returns how many lines were processed.
     pub(super) fn lines(&self) -> u64 {
         self.lines
     }
 
-    /// Returns how many lines of each file were worked off, by the file's index; the last ones may
+    /// Returns how many lines of each file were processed, by the file's index; the last ones may
     /// be missing.
     pub(super) fn into_lines_by_file(self) -> Vec<u64> {
         self.lines_by_file
@@ -89,8 +89,8 @@ impl<'a> Batches<'a> {
         self.is_over
     }
 
-    /// Returns the next batch, worked off by the threads of `pool`, and how reading goes. Nothing
-    /// may be in it when the input has ended, or somebody waits for room.
+    /// Returns the next batch, processed by the threads of `pool`, and whether reading has failed.
+    /// It may be empty when the input has ended, or when the reader waits for room.
     pub(super) fn next<W, T: Send + Sync>(
         &mut self,
         pool: &Pool,
@@ -128,12 +128,13 @@ fn work_off<W, T: Send + Sync>(
     new_worker: &(impl Fn() -> W + Sync),
     work: &(impl Fn(&mut W, &Parcel) -> T + Sync),
 ) -> Result<Vec<T>> {
-    // The error of the first of the chunks that have one.
+    // The error of the first chunk that has changed.
     let changed: Mutex<Option<(usize, Error)>> = Mutex::default();
     let results =
         pool.map_with(Stage::Canonicalizing, batch.len(), new_worker, |worker, number| {
             let result = work(worker, &batch[number]);
-            // A mapped file that was cut short meanwhile shows zeros: then this chunk is void.
+            // A mapped file that was cut short meanwhile reads as zeros: then the result is
+            // invalid.
             if let Err(error) = batch[number].verify() {
                 let mut changed = changed.lock().expect(NO_PANIC);
                 if changed.as_ref().is_none_or(|(first, _)| number < *first) {
@@ -155,7 +156,7 @@ const NO_PANIC: &str = "no thread panics while it holds the lock";
 #[derive(Default)]
 struct BatchSoFar {
     chunks: usize,
-    /// Bytes of memory that they take, with what is kept of them.
+    /// Bytes of memory that the chunks take, with what is kept of them.
     bytes: u64,
     own_bytes: usize,
 }
@@ -164,16 +165,16 @@ struct BatchSoFar {
 /// wait until the batch is complete.
 struct Part {
     parcels: Vec<Parcel>,
-    /// Is that all there is, and more is being unpacked by the thread that reads, or read from the
-    /// disk? Then the batch goes on.
+    /// Have all chunks been taken, while the thread that reads is decompressing more, or reading
+    /// them from the disk? Then the batch goes on.
     goes_on: bool,
     /// Has the input ended?
     is_over: bool,
     reading: Result<()>,
 }
 
-/// The chunks that are there, at least one unless the input has ended or what was gathered has
-/// waited long enough; and how reading goes.
+/// Returns the chunks that are there, at least one unless the input has ended or those gathered so
+/// far have waited long enough; and whether reading has failed.
 ///
 /// Not waiting for a full batch lets a slow pipe's lines through as they come. Mapped files have
 /// only to be cut, which is awaited: what is learned from a batch of one chunk says little of the
@@ -241,8 +242,9 @@ fn patience(is_mapped: bool, is_packed: bool, own_bytes: usize, before: usize) -
     }
 }
 
-/// How many chunks are a batch, when so many chunks were this fraction of the input: towards its
-/// end no more than are left, since nothing else is done while the last batch is written.
+/// Most chunks of a batch, when `chunks` chunks were this fraction of the input. Towards the end,
+/// batches have no more chunks than are left after them, since nothing else is done while the last
+/// batch is written.
 fn chunks_max(chunks: usize, fraction_read: Option<f64>) -> usize {
     let left =
         fraction_read.map_or(f64::INFINITY, |fraction| chunks as f64 * (1.0 / fraction - 1.0));
@@ -371,7 +373,7 @@ mod tests {
 
     #[test]
     fn batches_grow_shorter_towards_the_end() {
-        // Chunks as long as each other, and where the batches of so many end.
+        // Chunks as long as each other, and where the batches of this many end.
         for (all, expected) in [
             (1000, &[128, 256, 384, 512, 640, 768, 884, 942, 971, 987, 1000][..]),
             (40, &[20, 36, 40]),

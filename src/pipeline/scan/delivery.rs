@@ -1,5 +1,4 @@
-//! The way of chunks from the thread that reads to the workers, within the memory
-//! that they may take.
+//! Delivers chunks from the thread that reads to the workers, within the memory that they may take.
 
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError};
@@ -12,15 +11,15 @@ use crate::pipeline::budget::AHEAD_BYTES;
 use crate::pipeline::threads::pool::{Pool, Stage};
 use crate::pipeline::threads::seats::Seat;
 
-/// The way of chunks from the reader to the workers, within the memory that they may take.
+/// Delivers chunks from the reader to the workers, within the memory that they may take.
 pub(super) struct Delivery<'a> {
-    /// The bound for chunks and what is kept of them, until they are done with.
+    /// Bounds the chunks and what is kept of them, until they are written.
     flow: Arc<Flow>,
-    /// The bound for chunks until the workers take them.
+    /// Bounds the chunks until the workers take them.
     queue: Arc<Flow>,
     sender: SyncSender<Result<Message>>,
     pool: &'a Pool,
-    /// Was the last chunk that of a file, read or unpacked by the reader itself?
+    /// Was the last chunk one of a file, and read or decompressed by the reader itself?
     was_own: bool,
     /// Were the last chunk and the one before both read or unpacked by the reader itself? One alone
     /// stands where two pieces meet that others have unpacked.
@@ -30,7 +29,7 @@ pub(super) struct Delivery<'a> {
 }
 
 impl<'a> Delivery<'a> {
-    /// Begins a delivery by `sender`. What is on its way takes `flow_bytes` at most.
+    /// Begins a delivery by `sender`. Chunks in flight take `flow_bytes` at most.
     pub(super) fn new(
         flow_bytes: u64,
         sender: SyncSender<Result<Message>>,
@@ -57,7 +56,7 @@ impl<'a> Delivery<'a> {
         }
     }
 
-    /// Does `read`, in the time of the stage of reading.
+    /// Calls `read`, and counts the time as [`Stage::Reading`].
     pub(super) fn time_reading<T>(&self, read: impl FnOnce() -> T) -> T {
         self.pool.time(Stage::Reading, read)
     }
@@ -69,7 +68,7 @@ impl<'a> Delivery<'a> {
         self.is_unpacking = is_own && self.was_own;
         self.was_own = is_own;
         let own_bytes = parcel.memory_bytes() as u64;
-        // The first chunk of each mapped file counts, too, so that few files are open at once.
+        // The first chunk of each mapped file counts as well, so that few files are open at once.
         let queued_bytes =
             if parcel.is_mapped() && parcel.starts_file() { CHUNK_BYTES as u64 } else { own_bytes };
         let bytes = own_bytes + bytes_kept;
@@ -102,16 +101,15 @@ impl<'a> Delivery<'a> {
     }
 }
 
-/// What the thread that reads has to say.
+/// What the thread that reads sends.
 pub(super) enum Message {
     /// A chunk.
     Chunk(Delivered),
-    /// The news that one more chunk has no room beside those that are on their way, which take so
-    /// much.
+    /// One more chunk has no room beside those in flight, which take this many bytes.
     NoRoom { bytes_inside: u64 },
 }
 
-/// A chunk on its way to the workers.
+/// A chunk that is sent to the workers.
 pub(super) struct Delivered {
     pub(super) parcel: Parcel,
     /// Bytes that the chunk takes, with what will be kept of it.
@@ -131,8 +129,8 @@ mod tests {
     use crate::input::{Chunk, Input, InputPlan};
     use crate::limits::BATCH_CHUNKS;
 
-    /// Of one mapped file a whole batch; of chunks in memory, and of mapped files, as
-    /// many as that is to be.
+    /// Of one mapped file a whole batch may wait; of chunks in memory, and of several mapped files,
+    /// as many as [`AHEAD_BYTES`] allows.
     #[test]
     fn so_much_waits_for_the_workers() {
         let chunks_of = |text: &[u8], map: bool, files: usize| -> Vec<Chunk> {

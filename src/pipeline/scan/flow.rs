@@ -1,8 +1,8 @@
-//! A bound on the memory of all chunks that are on their way.
+//! Bounds the memory of all chunks in flight.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
-/// Lets chunks in while there is room for them.
+/// Admits chunks while there is room for them.
 #[derive(Debug)]
 pub(crate) struct Flow {
     bytes_max: u64,
@@ -18,12 +18,12 @@ pub(crate) struct Ticket {
 }
 
 impl Flow {
-    /// Nothing is on its way yet; at most `bytes_max` will be.
+    /// Begins with nothing in flight; admits at most `bytes_max` bytes.
     pub(crate) fn new(bytes_max: u64) -> Arc<Flow> {
         Arc::new(Flow { bytes_max, bytes: Mutex::new(0), left: Condvar::new() })
     }
 
-    /// Lets `bytes` more in, if there is room for them. What is alone always has room.
+    /// Admits `bytes` more, if there is room for them. A single chunk always has room.
     pub(crate) fn try_enter(self: &Arc<Flow>, bytes: u64) -> Option<Ticket> {
         self.let_in(&mut self.lock(), bytes)
     }

@@ -1,4 +1,5 @@
-//! The layout of every chunk: which format its lines have, as far as the lines before it say.
+//! Finds the layout of every chunk: the format of its lines, as far as it is known from earlier
+//! lines.
 
 use std::collections::VecDeque;
 use std::ops::Deref;
@@ -15,20 +16,20 @@ use crate::record::{
 /// How the records of a job's files are found.
 #[derive(Clone, Debug, Default)]
 pub struct FormatPlan {
-    /// The format of all files; each is recognized by its content if it is not given.
+    /// The format of all files; if it is not given, each is detected from its content.
     pub format: Option<FormatChoice>,
-    /// Is a file recognized by its content first? Then `format` counts where that says nothing, and
-    /// its columns where the file has them.
+    /// Is the content of a file examined first? Then `format` counts if the content is
+    /// inconclusive, and its columns if the file has them.
     pub content_first: bool,
-    /// The host of paths that have none in their line.
+    /// The host of paths without one in their line.
     pub base: Option<Arc<BaseUrl>>,
     /// Which records count; without one all do.
     pub filter: Option<Arc<RecordFilter>>,
 }
 
 impl FormatPlan {
-    /// How many bytes at the start of a file are needed to detect its format or its columns; 0
-    /// where the user has said it.
+    /// How many bytes at the start of a file are needed to detect its format or its columns; 0 if
+    /// the user has named them.
     pub(super) fn sample_bytes(&self) -> usize {
         match &self.format {
             _ if self.content_first => detect::SAMPLE_BYTES,
@@ -39,23 +40,24 @@ impl FormatPlan {
     }
 }
 
-/// A format that somebody has asked for.
+/// A format that was asked for.
 #[derive(Clone, Debug)]
 pub enum FormatChoice {
-    /// A format by name; its columns are told by the file.
+    /// A format by name, whose columns the file names.
     Named(String),
-    /// A format by name, or as recognized, with columns as told.
+    /// A format by name, or as detected, with given columns.
     Fields(Option<String>, FieldMap),
-    /// A format as it is.
+    /// A format that is complete.
     Given(Arc<dyn LineFormat>),
 }
 
-/// A chunk, and how its lines hold URLs.
+/// A chunk and its layout: how its lines hold URLs.
 #[derive(Debug)]
 pub(crate) struct Parcel {
     chunk: Chunk,
     pub(crate) layout: Layout,
-    /// How much of the whole input had been read with it, from 0 to 1, if its size is known.
+    /// How much of the whole input had been read at the end of this chunk, from 0 to 1, if its size
+    /// is known.
     pub(crate) fraction_read: Option<f64>,
 }
 
@@ -90,20 +92,20 @@ impl Parcel {
 pub(super) struct Layouts {
     plan: FormatPlan,
     options: ReadOptions,
-    /// The file that is read, and the layout from here on.
+    /// The current file, and the layout from here on.
     current: Option<(usize, Layout)>,
     /// The latest header of its lines.
     header: Vec<u8>,
-    /// Was there another one before?
+    /// Was there a different header before?
     columns_change: bool,
     held: Held,
 }
 
-/// What waits for the end of a row: the pieces of a file from its start on, up to the end of the
-/// last chunk. A quote of it is open at the end of each line.
+/// Pieces of a file that wait for the end of a row, from the start of the row to the end of the
+/// last chunk. A quote of the row is open at the end of each line.
 ///
-/// Invariant: `bytes`, of all of them, is no more than a line may have. That is not part of the
-/// memory of chunks on their way; what is mapped takes none.
+/// Invariant: `bytes`, the sum over all pieces, is no more than a line may have. It is not part of
+/// the memory of chunks in flight; mapped pieces take none.
 #[derive(Debug, Default)]
 struct Held {
     pieces: VecDeque<Chunk>,
@@ -111,7 +113,7 @@ struct Held {
 }
 
 impl Layouts {
-    /// For all files of `job`.
+    /// Begins, for all files of `job`.
     pub(super) fn new(job: &Job) -> Layouts {
         Layouts {
             plan: job.format.clone(),
@@ -123,13 +125,14 @@ impl Layouts {
         }
     }
 
-    /// The parcels of `chunk` and of what was held of chunks before it: all rows that are over by
-    /// its end. `None` at the end of the input. Its file is a `container`, or lines.
+    /// Returns the parcels of `chunk` and of the pieces held from earlier chunks: all rows that end
+    /// in it. `chunk` is `None` at the end of the input. `container` is that of its file, if it is
+    /// one.
     ///
     /// - Shape: no parcel is longer than a chunk, or than a row that may be as long as a line.
-    /// - Cost: linear in the chunks. Nothing is copied but rows that begin in one chunk
-    ///   and end in another.
-    /// - Failure: the format of a file cannot be told, or a mapped file was cut short.
+    /// - Cost: linear in the chunks. Only rows that begin in one chunk and end in another are
+    ///   copied.
+    /// - Failure: the format of a file cannot be detected, or a mapped file was cut short.
     pub(super) fn lay_out(
         &mut self,
         chunk: Option<Chunk>,
@@ -141,14 +144,14 @@ impl Layouts {
             chunk.overlong().is_none() && held_file.is_none_or(|file| file == chunk.file())
         };
         if !chunk.as_ref().is_some_and(goes_on) {
-            // Nothing will end that row: its lines are rows then, each by itself.
+            // That row never ends: each of its lines is a row then.
             let pieces = std::mem::take(&mut self.held).pieces;
             ready.extend(pieces.into_iter().map(|piece| self.parcel(piece)));
         }
         let Some(chunk) = chunk else { return Ok(ready) };
         if self.current.as_ref().is_none_or(|(file, _)| *file != chunk.file()) {
-            // The format of a file does not show in the start of a line that is too long, but in
-            // the lines behind it.
+            // The start of an overlong line does not show the format of a file; the lines after it
+            // do.
             let shows = chunk.overlong().is_none() || container.is_some();
             let layout = shows.then(|| self.layout_of_file(&chunk, container)).transpose()?;
             self.current = layout.map(|layout| (chunk.file(), layout));
@@ -166,7 +169,7 @@ impl Layouts {
         Ok(ready)
     }
 
-    /// How rows end, if they may go over several lines.
+    /// How rows end, if they may span several lines.
     fn quoted_rows(&self) -> Option<QuotedRows> {
         let (_, layout) = self.current.as_ref()?;
         let delimiter = layout.format.as_ref()?.quoted_rows()?;
@@ -174,8 +177,8 @@ impl Layouts {
         Some(QuotedRows::new(delimiter, separator, line_bytes_max))
     }
 
-    /// The number of the file that is read, how its lines hold URLs, and whether they have had
-    /// other columns.
+    /// The number of the current file, the layout of its lines, and whether their columns have
+    /// changed.
     pub(super) fn current(&self) -> Option<(usize, &Layout, bool)> {
         self.current.as_ref().map(|(file, layout)| (*file, layout, self.columns_change))
     }
@@ -221,8 +224,8 @@ impl Layouts {
         }
     }
 
-    /// Returns the layout of a file that starts with `bytes` by its content. It is as somebody has
-    /// said where columns that are asked for are there, or where the content says nothing.
+    /// Detects the layout of a file that starts with `bytes`. It is the one that was asked for if
+    /// the file has the columns asked for, or if the content is inconclusive.
     fn by_content(&self, choice: &FormatChoice, bytes: &[u8]) -> Result<Layout> {
         if matches!(choice, FormatChoice::Fields(..))
             && let Ok(layout) = self.as_told(choice, bytes)
@@ -231,7 +234,7 @@ impl Layouts {
             return Ok(layout);
         }
         match detect::detect(bytes, self.options) {
-            // Its lines may as well be what is asked for.
+            // Its lines may be of the format that was asked for.
             Ok(layout) if layout.headerless().is_some_and(|table| table.url_column == 1) => {
                 let told = self.as_told(choice, bytes);
                 let fits = |told: &Layout| detect::understands(told, bytes, self.options);
@@ -242,8 +245,8 @@ impl Layouts {
         }
     }
 
-    /// Joins the chunk and the layout at its start; the lines in it may change the layout for the
-    /// next.
+    /// Joins the chunk with the layout at its start. Its lines may change the layout of the next
+    /// chunk.
     fn parcel(&mut self, chunk: Chunk) -> Parcel {
         let Some((_, current)) = &mut self.current else {
             return Parcel { chunk, layout: Layout::default(), fraction_read: None };
@@ -254,7 +257,7 @@ impl Layouts {
             && chunk.overlong().is_none()
         {
             for header in headers(chunk.bytes(), format.header_prefix(), self.options.separator) {
-                // Servers write it again and again.
+                // Servers repeat their header.
                 if header == self.header {
                     continue;
                 }
@@ -270,8 +273,8 @@ impl Layouts {
 }
 
 impl Held {
-    /// Puts what is held and `chunk`, which follows it, into `ready`, up to the last row that is
-    /// over; and holds the rest.
+    /// Moves the pieces that are held, and `chunk`, which follows them, to `ready`, up to the last
+    /// row that has ended; holds the rest.
     fn pass(
         &mut self,
         chunk: Chunk,
@@ -285,10 +288,10 @@ impl Held {
         {
             let end = rows.end_of_open(chunk.bytes());
             let inside = end.unwrap_or(chunk.bytes().len());
-            // As `Entries` does: a row that does not end in time is cut at its line.
+            // As `Entries` does: a row that gets too long is cut at the end of its line.
             self.cut_rows(inside, rows, options.line_bytes_max, ready);
             rest = match end {
-                // A row that begins in what is held ends in the chunk.
+                // A row that begins in the held pieces ends in the chunk.
                 Some(end) if !self.pieces.is_empty() => {
                     let [first, behind] = chunk.split(end + 1);
                     let pieces: Vec<Chunk> = self.pieces.drain(..).chain(first).collect();
@@ -311,9 +314,9 @@ impl Held {
         Ok(())
     }
 
-    /// Puts the rows at the front into `ready` that are longer than `bytes_max` with the `inside`
-    /// bytes that follow what is held, cut at their lines, and those behind them that are over. The
-    /// row that is at the front then, if there is one, is open as it was before.
+    /// Moves the rows at the front to `ready` that are longer than `bytes_max` together with the
+    /// `inside` bytes that follow the held pieces, cut at their lines, and the rows after them that
+    /// have ended. The row that is then at the front, if any, is still open.
     fn cut_rows(
         &mut self,
         inside: usize,
@@ -353,9 +356,9 @@ impl Held {
     }
 }
 
-/// The rows of `chunk` that are over by its end, and the one that is not, if there are any. A byte
-/// order mark, of `mark` bytes, is no part of the first row; it stays in front of those that are
-/// over, which have the header.
+/// Splits `chunk` into the rows that end in it, and the one that does not. A byte order mark, of
+/// `mark` bytes, is not part of the first row; it stays before the rows that end, which include the
+/// header.
 fn split_open_row(chunk: Chunk, mark: usize, rows: &QuotedRows) -> [Option<Chunk>; 2] {
     let text = chunk.bytes();
     if memchr::memchr(b'"', text).is_none() {
@@ -424,7 +427,7 @@ mod tests {
         ReadOptions { separator: b'\n', line_bytes_max, verbatim: false, fields: true }
     }
 
-    /// What every entry of `parcels` is, and its row, or how it starts.
+    /// The kind of every entry of `parcels`, and its row, or how it starts.
     fn entries(parcels: &[Parcel], line_bytes_max: usize) -> Vec<(String, Vec<u8>)> {
         let options = options(line_bytes_max);
         let mut workspace = Workspace::default();
@@ -469,13 +472,14 @@ mod tests {
     fn rows_that_end_in_their_chunk_are_not_copied() {
         let row = "http://a.test/,\"two\nlines\"\n";
         let text = row.repeat(1000);
-        // Some chunks end within a row.
+        // Some chunks end inside a row.
         let parcels = parcels(text.as_bytes(), true, 1020, 1 << 20);
         let copied = parcels.iter().map(|parcel| parcel.memory_bytes()).sum::<usize>();
         assert!(copied > 0 && copied <= row.len() * text.len() / 960, "{copied}");
     }
 
-    /// Seconds; hours if each line were looked at to the longest line, or copied that often.
+    /// Takes seconds; it would take hours if each line were searched up to the longest one, or
+    /// copied that often.
     #[test]
     fn quotes_that_stay_open_take_linear_time() {
         let text = "\"ab\",\"c\n".repeat(1 << 20);
@@ -491,7 +495,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..<_>::default() })]
 
-        /// Neither rows nor what they are depend on how the file is cut, wherever quotes stand.
+        /// Neither rows nor their kinds depend on how the file is cut, wherever there are quotes.
         #[test]
         fn how_rows_are_cut_does_not_show(
             text in "(\u{feff})?([a,\"\n]|,\"|\"\"|\"\n){0,40}",

@@ -1,4 +1,4 @@
-//! Batches of chunks through the workers, in order, while the next batch is read.
+//! Reads the input, and moves batches of chunks through the workers in order.
 
 mod batch;
 mod delivery;
@@ -47,7 +47,7 @@ impl<'a> Scan<'a> {
         Scan { job, pool, pass, record_bytes, reads_pages: false, stop: Stop::default() }
     }
 
-    /// Makes the pass await no stream any more after `stop`.
+    /// Makes the pass stop waiting for streams when `stop` is requested.
     pub(super) fn with_stop(self, stop: &Stop) -> Self {
         Scan { stop: stop.clone(), ..self }
     }
@@ -59,8 +59,8 @@ impl<'a> Scan<'a> {
 }
 
 impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
-    /// Makes `record_bytes` estimate the memory in bytes that is taken by what is kept of a chunk
-    /// with so many records while its batch is processed.
+    /// Makes the pass use `record_bytes` to estimate the bytes of memory that are kept of a chunk,
+    /// with this many records, while its batch is processed.
     pub(super) fn with_record_bytes<L: Fn(&Parcel, u64) -> u64 + Send>(
         self,
         record_bytes: L,
@@ -69,12 +69,13 @@ impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
         Scan { job, pool, pass, record_bytes, reads_pages, stop }
     }
 
-    /// Reads the input: `work` tells on some worker how many lines a chunk has and what it makes of
-    /// them, a `T`; `done` gets the batches in input order, until it has seen enough.
+    /// Reads the input. `work` is called by some worker for each chunk, and returns how many lines
+    /// the chunk has and what was made of them, a `T`. `done` gets the batches in input order,
+    /// until it returns a break.
     ///
-    /// Failure: the first error of `done`, or else of reading. What could be read before a
-    /// damaged place has gone through `done` by then. Another pass fails if it has not read what
-    /// the first has, too.
+    /// Failure: the first error of `done`, or else of reading; `done` has got all that could be
+    /// read before a damaged place. A second pass also fails if it does not read what the first has
+    /// read.
     pub(super) fn run<W, T: Send + Sync>(
         self,
         new_worker: impl Fn() -> W + Sync,
@@ -85,8 +86,8 @@ impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
         end.map(|()| read)
     }
 
-    /// Reads the input as [`Scan::run`] does, for jobs that have something to do with what could be
-    /// read before a damaged place: how reading has ended is told by itself.
+    /// Reads the input as [`Scan::run`] does, for jobs that go on with what could be read before a
+    /// damaged place: how reading has ended is returned beside what was read.
     pub(super) fn run_to_end<W, T: Send + Sync>(
         self,
         new_worker: impl Fn() -> W + Sync,
@@ -98,14 +99,14 @@ impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
         let plan = InputPlan { reads_pages, stop: stop.clone(), ..plan_within(job) };
         let mut input = pass.open(&plan)?;
         let files_in_all = input.files().len();
-        // It may name many files.
+        // Frees the list of files, which may be long.
         drop(plan);
         if let Some(crew) = job.unpackers() {
             input.unpack_with(crew);
         }
         let progress = Progress::begin(job, pass.name, &input);
         std::thread::scope(|scope| {
-            // The reader need not wait for what nobody takes.
+            // Releases a reader that still waits when this scope ends.
             let at_end = stop.at_end();
             let (sender, receiver) = mpsc::sync_channel(BATCH_CHUNKS);
             let delivery = Delivery::new(budget.flow_bytes(), sender, pool);
@@ -142,7 +143,7 @@ impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
     }
 }
 
-/// What `job` reads, by chunks and windows that its budget has room for.
+/// The input plan of `job`, with chunks and windows that fit its budget.
 fn plan_within(job: &Job) -> InputPlan {
     let budget = job.budget();
     let mut plan = job.input.clone();
@@ -152,7 +153,7 @@ fn plan_within(job: &Job) -> InputPlan {
     plan
 }
 
-/// Tells the job's listener how far a pass over the input is, until this is dropped.
+/// Reports the progress of a pass over the input to the job's listener, until this is dropped.
 struct Progress<'a> {
     of_pass: PassProgress<'a>,
     bytes_read: Arc<AtomicU64>,
@@ -165,9 +166,9 @@ impl<'a> Progress<'a> {
         Progress { of_pass, bytes_read: input.progress(), bytes_total: bytes_of(input) }
     }
 
-    /// `batches` were worked off.
+    /// Reports that the `batches` so far were processed.
     fn advance(&self, batches: &Batches) {
-        // What has been read since is ahead of the work.
+        // The reader is ahead of what has been processed.
         let worked_off =
             self.bytes_total.zip(batches.fraction_read()).filter(|_| !batches.is_over());
         let bytes = match worked_off {
@@ -211,12 +212,12 @@ fn read(
         }
         let (parcels, failed) = match parcels {
             Ok(parcels) => (parcels, error),
-            // What could not be read is why it could not be laid out.
+            // An error of reading is the cause of the error of the layout.
             Err(wrong) => (Vec::new(), error.or(Some(wrong))),
         };
         let fraction_read =
             bytes_total.map(|total| bytes_read.load(Ordering::Relaxed) as f64 / total as f64);
-        // Where nobody takes it any more, the job has failed and said why.
+        // If nobody takes it any more, the job has failed, and reports its own error.
         is_over |= !parcels.into_iter().all(|mut parcel| {
             parcel.fraction_read = fraction_read;
             let bytes_kept = bytes_kept(&parcel);
@@ -238,8 +239,8 @@ fn read(
     files.map(file).collect()
 }
 
-/// How many bytes all of `input` has, if that is known. `None` if it has none, too: nothing is a
-/// part of them.
+/// How many bytes all of `input` has, if that is known and not 0, so that a fraction of them can be
+/// computed.
 fn bytes_of(input: &Input) -> Option<u64> {
     input.bytes_total().filter(|bytes| *bytes > 0)
 }
@@ -254,7 +255,7 @@ pub(super) const FORM_BYTES: u64 = 3;
 /// Bytes kept of each chunk, however short it is.
 const CHUNK_OVERHEAD_BYTES: u64 = 4 << 10;
 
-/// How many lines `chunk` has at most; an estimate if there is memory enough.
+/// How many lines `chunk` has at most; with ample memory, an estimate.
 fn lines_max(chunk: &Parcel, separator: u8, budget: Budget) -> usize {
     if budget.is_tight() {
         1 + memchr::memchr_iter(separator, chunk.bytes()).count()

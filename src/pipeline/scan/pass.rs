@@ -1,14 +1,17 @@
-//! A pass over the input: what it is for, what it has read, and who is told how far it is.
+//! A pass over the input: its purpose, its progress, and what it has read.
 
 use crate::error::{Error, Result};
 use crate::input::{Input, InputPlan};
 use crate::pipeline::InputFile;
 
-/// Is told how far a job is.
+/// Receives the progress of a job: on the thread that has called it, after every batch, some 100 MB
+/// at most. Most jobs make one or two passes, and one more over temporary files where memory was
+/// too small.
 pub trait ProgressListener: Sync {
-    /// A pass over the input begins: `bytes` to be read from disk, if that is known.
+    /// A pass begins: what it is for, for people, in words that may change; and how many bytes it
+    /// reads from disk, if that is known.
     fn begin(&self, pass: &str, bytes: Option<u64>);
-    /// So many bytes were read from disk, and so many lines worked off, in this pass.
+    /// How many bytes were read from disk so far in this pass, and how many lines were processed.
     fn advance(&self, bytes: u64, lines: u64);
     /// The pass is over.
     fn end(&self);
@@ -23,11 +26,11 @@ impl ProgressListener for NoProgress {
     fn end(&self) {}
 }
 
-/// Tells a listener how far a pass is, and that it is over when this is dropped.
+/// Reports the progress of a pass to a listener, and its end when this is dropped.
 pub(crate) struct PassProgress<'a>(&'a dyn ProgressListener);
 
 impl<'a> PassProgress<'a> {
-    /// The pass `name` over `bytes` begins.
+    /// Reports that the pass `name` over `bytes` begins.
     pub(crate) fn begin(
         listener: &'a dyn ProgressListener,
         name: &str,
@@ -50,7 +53,7 @@ impl Drop for PassProgress<'_> {
 
 /// A pass over the input.
 pub(crate) struct Pass<'a> {
-    /// What is done, for people.
+    /// What the pass does, for messages.
     pub(super) name: &'a str,
     /// What an earlier pass has read.
     pub(super) first: Option<&'a WasRead>,
@@ -68,7 +71,7 @@ impl<'a> Pass<'a> {
         Pass { name, first: Some(first) }
     }
 
-    /// Opens what `plan` says for this pass.
+    /// Opens the inputs of `plan` for this pass.
     pub(super) fn open(&self, plan: &InputPlan) -> Result<Input> {
         match self.first {
             None => Input::open(plan),
@@ -80,15 +83,15 @@ impl<'a> Pass<'a> {
 /// What a pass has read.
 #[derive(Debug, Default)]
 pub(crate) struct WasRead {
-    /// The files, but for those that were not opened yet when it had seen enough.
+    /// The files; without those that were not opened, if the pass ended early.
     pub(crate) files: Vec<InputFile>,
-    /// How many there are in all.
+    /// How many files there are in all.
     pub(crate) files_in_all: usize,
-    /// How many lines they have.
+    /// How many lines were read.
     pub(crate) lines: u64,
 }
 
-/// The input is not what it was.
+/// The error for an input that has changed since the first pass.
 #[cold]
 pub(crate) fn input_changed() -> Error {
     Error::input(

@@ -1,4 +1,4 @@
-//! The records of one chunk with their canonical forms: what every worker does first.
+//! Walks the lines of one chunk, and makes canonical forms: what every worker does first.
 
 use std::convert::Infallible;
 
@@ -18,8 +18,8 @@ pub(crate) struct Worker {
     pub(crate) workspace: Workspace,
 }
 
-/// Gives `each` the entries of `parcel`, until it fails: lines with their URLs, and perhaps nothing
-/// beside those. A line that did not fit is one reject.
+/// Calls `each` with the entries of `parcel`, until it fails: lines with their URLs, perhaps
+/// without other fields. A line that did not fit is one reject.
 pub(super) fn each_entry<E>(
     parcel: &Parcel,
     job: &Job,
@@ -51,9 +51,9 @@ pub(crate) fn count_lines(parcel: &Parcel, job: &Job, workspace: &mut Workspace)
     lines
 }
 
-/// Gives `each` the entries of `parcel`, as [`each_entry`] does, whose lines were looked at, and
-/// checked, before. `Err` if a mapped file was cut short since: it shows zeros then, so whatever
-/// `each` has made of its lines, and said of them, is void.
+/// Calls `each` with the entries of `parcel`, as [`each_entry`] does, in a second look at its
+/// lines. `Err` if a mapped file was cut short since the first: it then reads as zeros, so the
+/// results and errors of `each` are invalid.
 pub(crate) fn each_entry_again<E>(
     parcel: &Parcel,
     job: &Job,
@@ -79,7 +79,7 @@ pub(crate) fn header(parcel: &Parcel, job: &Job) -> Vec<u8> {
         header.push(job.input.separator);
         return header;
     }
-    // The first entry that is no header ends the walk.
+    // The first entry that is not a header ends the walk.
     let _ = each_entry(parcel, job, &mut Workspace::default(), |entry| match entry {
         Entry::Comment(line) => {
             header.extend_from_slice(line);
@@ -105,8 +105,8 @@ fn entries_of<'a>(
     }
 }
 
-/// Gives `each` every record of `parcel`, perhaps with its URL alone, and the number of its line in
-/// it; counts all lines.
+/// Calls `each` with every record of `parcel`, perhaps with its URL only, and the number of its
+/// line in the parcel; counts all lines.
 #[inline(always)]
 pub(crate) fn walk(
     parcel: &Parcel,
@@ -117,8 +117,8 @@ pub(crate) fn walk(
     walk_with(ReadOptions { fields: false, ..job.read_options() }, parcel, job, worker, each)
 }
 
-/// Gives `each` every record of `parcel` with all that its line says, and the number of the line in
-/// it; counts all lines.
+/// Calls `each` with every record of `parcel` with all of its fields, and the number of its line in
+/// the parcel; counts all lines.
 pub(crate) fn walk_with_fields(
     parcel: &Parcel,
     job: &Job,
@@ -152,7 +152,7 @@ pub(crate) fn push_form(notation: Notation, url: &[u8], canonical: &Canonical, o
     }
 }
 
-/// Who looks at the lines of a chunk, which come with their numbers there, from 0, until it fails.
+/// Visits the lines of a chunk, with their numbers in it, from 0, until it fails.
 pub(crate) trait LineVisitor {
     type Error;
 
@@ -168,7 +168,7 @@ pub(crate) trait LineVisitor {
     fn other(&mut self, number: u32, entry: Entry) -> Result<(), Self::Error>;
 }
 
-/// Who looks at records alone, and never fails.
+/// Visits records only, and never fails.
 struct RecordsOnly<F>(F);
 
 impl<F: FnMut(u32, Record, Canonical)> LineVisitor for RecordsOnly<F> {
@@ -191,7 +191,7 @@ impl<F: FnMut(u32, Record, Canonical)> LineVisitor for RecordsOnly<F> {
     }
 }
 
-/// Shows every line of `parcel` to `visitor`. Counts what it has seen.
+/// Lets `visitor` visit every line of `parcel`, and counts them.
 #[inline(always)]
 pub(crate) fn walk_lines<V: LineVisitor>(
     options: ReadOptions,
@@ -264,7 +264,7 @@ pub(super) fn count_other(tally: &mut Tally, entry: &Entry, parcel: &Parcel, job
             line
         }
         Entry::Reject(reject, line) => {
-            // As much of each line that is too long, whether the whole of it was in memory or not.
+            // The same length of each overlong line, whether all of it was in memory or not.
             let shown = match reject {
                 Reject::LineTooLong => line.len().min(Chunk::OVERLONG_BYTES_SHOWN),
                 _ => line.len(),
@@ -310,7 +310,7 @@ mod tests {
         };
         let (all, lines) = look();
         assert!(all.unwrap().is_ok() && lines == [b"http://a.test/", b"http://b.test/"]);
-        // Within its last page: no signal, but zeros.
+        // Cut inside its last page: it reads as zeros, without a signal.
         std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(20).unwrap();
         let (all, lines) = look();
         assert!(lines[1].ends_with(b"\0"), "{lines:?}");

@@ -1,4 +1,4 @@
-//! Listings that workers have put together, written in order on a thread of its own.
+//! Writes what workers have formatted, in order, on a thread of its own.
 
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex};
@@ -10,28 +10,29 @@ use crate::pipeline::threads::aside::{Aside, aside};
 use crate::pipeline::threads::pool::{Pool, Stage};
 use crate::report::{Listing, ListingWriter};
 
-/// Where parts of a listing go.
+/// The workers' end of the thread that writes a listing.
 pub(super) struct Lister {
     /// To the writer: a part with the room that it takes, or `None` if what has been written
     /// is to be handed on.
     full: Aside<Option<(Listing, Ticket)>>,
     flow: Arc<Flow>,
-    /// Back from the writer, to be filled again.
+    /// Written parts, to be filled again.
     empty: Mutex<Receiver<Listing>>,
     blank: Listing,
 }
 
-/// How much may wait to be written: so many parts, so many bytes, or one part that
-/// is larger than that.
+/// How much may wait to be written: this many parts, with this many bytes, or one part that is
+/// larger than that.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ahead {
     pub(super) parts: usize,
     pub(super) bytes: u64,
-    /// The memory of longer parts is not used again.
+    /// The memory of parts that are longer than this is not used again.
     pub(super) part_bytes: usize,
 }
 
-/// Writes to `writer` what `fill` puts in, in order. The time is counted as [`Stage::Writing`].
+/// Writes to `writer` the parts that `fill` sends, in order. The time is counted as
+/// [`Stage::Writing`].
 ///
 /// Failure: the first error of writing, or else of `fill`.
 pub(super) fn list<T>(
@@ -47,7 +48,7 @@ pub(super) fn list<T>(
         pool.time(Stage::Writing, || writer.write(&part))?;
         if part.bytes() <= ahead.part_bytes {
             part.clear();
-            // Nobody needs it any more at the end.
+            // At the end nobody takes it any more.
             let _ = back.send(part);
         }
         Ok(())
@@ -58,13 +59,13 @@ pub(super) fn list<T>(
 }
 
 impl Lister {
-    /// An empty part to be filled, by any thread.
+    /// Returns an empty part, to be filled by any thread.
     pub(super) fn part(&self) -> Listing {
         let empty = self.empty.lock().expect("no thread panics while it takes one");
         empty.try_recv().unwrap_or_else(|_| self.blank.clone())
     }
 
-    /// Puts `part` behind those before it, when there is room for it.
+    /// Sends `part`, after those sent before; waits until there is room for it.
     pub(super) fn write(&self, part: Listing) -> Result<()> {
         let ticket = self.flow.enter(part.bytes() as u64);
         self.full.send(Some((part, ticket)))

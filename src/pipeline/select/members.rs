@@ -1,10 +1,10 @@
-//! The reading of a job that tells whole clusters, or the lines that were dropped: gathers them.
+//! Gathers the lines of whole clusters, and the dropped lines, while the input is read.
 //!
 //! ```text
-//! reading    the lines of clusters that are wanted --> spellings.rs
+//! reading    the lines of wanted clusters          --> spellings.rs
 //!                                                  \-> Gathered (cluster/gathered.rs)
 //! at the end partition by partition: clusters, and lines with the one that stands for them
-//!            --> tell.rs
+//!            --> format.rs
 //! ```
 
 use std::ops::ControlFlow;
@@ -35,31 +35,31 @@ pub(super) struct GatheredClusters {
     /// The list of members that do not stand for their cluster; `None` if it is empty.
     pub(super) list: Option<Mapped>,
     pub(super) spellings: Spellings,
-    /// How many clusters there are, of those that were gathered.
+    /// How many of the gathered clusters there are.
     pub(super) count: u64,
-    /// Bytes that went to files.
+    /// Bytes written to files.
     pub(super) bytes: u64,
-    /// The files, where it was the only reading.
+    /// The input files, if this was the only reading.
     pub(super) files: Vec<InputFile>,
 }
 
-/// Which reading of the input it is.
+/// Which reading of the input this is.
 pub(super) enum GatherPass<'a> {
-    /// The only one: what is met is counted.
+    /// The only one, which also counts lines.
     Only(&'a mut Tally),
-    /// The second, by which the input may have changed.
+    /// The second. The input may have changed since the first.
     Second {
-        /// What the first has read.
+        /// What the first reading has read.
         first: &'a WasRead,
-        /// How many clusters it has found.
+        /// How many clusters the first reading has found.
         clusters: u64,
-        /// The clusters, if there was room for all: spares the lines of those that are not wanted.
+        /// The clusters, if there was room for all: then only lines of wanted clusters are
+        /// gathered.
         census: Option<Census>,
     },
 }
 
-/// Gathers the lines of the clusters that `plan` wants, and those that were
-/// dropped if `has_dropped`.
+/// Gathers the lines of the clusters that `plan` wants, and with `has_dropped` the dropped lines.
 pub(super) fn gather(
     job: &Job,
     pool: &Pool,
@@ -88,7 +88,7 @@ pub(super) fn gather(
             gathering.gather_all(Pass::again("gathering", first), |_| Ok(()))?;
             expected = Some(clusters);
         }
-        // This arm owns the census: its memory is free before what was gathered is sorted.
+        // This arm owns the census, so that its memory is freed before the lines are sorted.
         GatherPass::Second { first, census: Some(mut census), .. } => {
             gathering.gather_wanted(first, &census.settled(), |lines| {
                 let Wanted { whole, others } = wanted(lines);
@@ -117,7 +117,7 @@ pub(super) fn gather(
     Ok(GatheredClusters { clusters, others, list, spellings, count, bytes, files })
 }
 
-/// What lines are gathered with.
+/// What all workers share while lines are gathered.
 struct Gathering<'a> {
     job: &'a Job<'a>,
     pool: &'a Pool,
@@ -125,18 +125,18 @@ struct Gathering<'a> {
     spellings: &'a SpellingFiles,
 }
 
-/// What a worker has for it.
+/// What one worker gathers lines with.
 struct Gatherer<'a> {
     worker: Worker,
     writer: SpellingWriter<'a>,
 }
 
-/// Bytes kept of each record of a batch: beside its fingerprint, which member it is, in a list
-/// that has room to grow.
+/// Bytes kept of each record of a batch: its fingerprint, and its member, in a list that has room
+/// to grow.
 const MEMBER_RECORD_BYTES: u64 = RECORD_BYTES + 2 * size_of::<Member>() as u64;
 
 impl<'a> Gathering<'a> {
-    /// Gathers all lines; `count` is told what each chunk has.
+    /// Gathers all lines. `count` gets the counts of each chunk.
     fn gather_all(
         &self,
         pass: Pass,
@@ -228,7 +228,7 @@ impl<'a> Gathering<'a> {
         Gatherer { worker: Worker::default(), writer: self.spellings.writer() }
     }
 
-    /// All lines of `chunk` that are records; and what it has of all.
+    /// The lines of `chunk` that are records, and the counts of all its lines.
     fn lines_of(&self, chunk: &Parcel, gatherer: &mut Gatherer) -> (Result<ChunkLines>, Tally) {
         let (job, Gatherer { worker, writer }) = (self.job, gatherer);
         writer.begin();
@@ -244,8 +244,10 @@ impl<'a> Gathering<'a> {
         (result.map(|()| ChunkLines::new(&fingerprints, members)), tally)
     }
 
-    /// The lines of `chunk` whose records have `marks`; all of them have `fingerprints`, and there
-    /// are `lines` in all.
+    /// The lines of `chunk` whose records are in `marks`. `fingerprints` are those of all its
+    /// records, and it has `lines` lines.
+    ///
+    /// Failure: an input error if the chunk has other records or lines.
     fn marked_of(
         &self,
         chunk: &Parcel,
@@ -278,7 +280,7 @@ impl<'a> Gathering<'a> {
         Ok(ChunkLines::new(&marked, members))
     }
 
-    /// Adds what was gathered of chunks, each with the number of its first line.
+    /// Adds the gathered lines of chunks, each chunk with the number of its first line.
     fn add(&self, chunks: &[(u64, ChunkLines)]) -> Result<()> {
         try_each_partition(&self.job.memory.temp_dir, self.pool, |partition| {
             self.gathered.add(partition, chunks.iter().map(|(line, chunk)| (*line, chunk)))

@@ -1,9 +1,8 @@
-//! `dedup` with a second look: counts, other representatives, whole clusters, the lines that were
-//! dropped.
+//! `dedup` with a second look: counts, other representatives, whole clusters, the dropped lines.
 //!
-//! The first pass takes the census; the second copies out what it selects, or gathers it
-//! (`members.rs`) to be told (`tell.rs`). Streams are spooled before (see `spool.rs`), so that they
-//! can be read twice. Where all clusters are told whole, one pass gathers everything.
+//! The first pass takes the census; the second copies out what was selected, or gathers it
+//! (`members.rs`) to be formatted (`format.rs`). Streams are spooled first (see `spool.rs`), so
+//! that they can be read twice. Where all clusters are written whole, one pass gathers everything.
 
 mod lister;
 mod members;
@@ -41,7 +40,7 @@ pub enum ClusterFilter {
 }
 
 impl ClusterFilter {
-    /// Tells whether a cluster of so many lines is written.
+    /// Tells whether a cluster of this many lines is written.
     pub(super) fn wants(self, lines: u64) -> bool {
         match self {
             ClusterFilter::All => true,
@@ -51,14 +50,14 @@ impl ClusterFilter {
     }
 }
 
-/// What is written of a cluster. Lines that were dropped are rows where clusters are.
+/// What is written of a cluster. Dropped lines are rows where clusters are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClusterOutput {
     /// Its representative, for people.
     Lines {
         /// What is written for the representative.
         print: Print,
-        /// Puts the number of the cluster's lines in front of it, as `uniq -c` does.
+        /// Writes the number of the cluster's lines before it, as `uniq -c` does.
         counts: bool,
     },
     /// Its representative as a row for programs, with its count and its canonical form.
@@ -79,7 +78,7 @@ pub struct SelectPlan {
 }
 
 impl SelectPlan {
-    /// Is one reading of the input enough? Otherwise streams have to be spooled before.
+    /// Is one reading of the input enough? Otherwise streams have to be spooled first.
     pub fn reads_once(&self) -> bool {
         self.tells_spellings() && self.filter == ClusterFilter::All
     }
@@ -89,7 +88,7 @@ impl SelectPlan {
         matches!(self.written, ClusterOutput::Spellings(_))
     }
 
-    /// The shape of rows for programs; `None`: for people.
+    /// The shape of rows for programs; `None`: lines for people.
     pub(super) fn shape(&self) -> Option<Shape> {
         match self.written {
             ClusterOutput::Lines { .. } => None,
@@ -98,13 +97,12 @@ impl SelectPlan {
         }
     }
 
-    /// Are the lines of a table to be a table again? Counts before them leave no column in its
-    /// place.
+    /// Does the output of a table need its header? Not with counts, which shift the columns.
     fn has_header(&self) -> bool {
         self.written == ClusterOutput::Lines { print: Print::Line, counts: false }
     }
 
-    /// What writes the listing of `listed` to `output`; it has begun.
+    /// Begins the listing of `listed` in `output`.
     pub(super) fn writer<'a>(
         &self,
         job: &Job,
@@ -116,8 +114,7 @@ impl SelectPlan {
     }
 }
 
-/// Writes what `plan` selects to `output`, and the lines that were dropped to `dropped`. Publishes
-/// neither.
+/// Writes what `plan` selects to `output`, and the dropped lines to `dropped`. Publishes neither.
 pub fn select(
     job: &Job,
     plan: &SelectPlan,
@@ -132,7 +129,7 @@ pub fn select(
     }
 }
 
-/// Where all clusters are told whole: everything is gathered while it is counted.
+/// For plans that write all clusters whole: everything is gathered while it is counted.
 fn select_in_one_pass(
     job: &Job,
     pool: &Pool,
@@ -149,8 +146,8 @@ fn select_in_one_pass(
     outcome.end(files, pool)
 }
 
-/// Where it depends on the whole input what is written: a census, and then another look at what it
-/// has selected.
+/// For plans whose output depends on the whole input: a census, and then a second pass over what
+/// it has selected.
 fn select_in_two_passes(
     job: &Job,
     pool: &Pool,
@@ -189,14 +186,14 @@ fn select_in_two_passes(
     outcome.end(read.files, pool)
 }
 
-/// What the first of two passes finds out.
+/// What is known after the first of two passes.
 struct FirstPass {
     /// Every cluster that had room in memory, with its representative.
     census: Census,
     /// The lines of the others, if there are any.
     rest: Option<Rest>,
     read: WasRead,
-    /// How many clusters there are is not known yet.
+    /// Without the number of clusters, which is not known yet.
     outcome: Outcome,
 }
 
@@ -244,7 +241,8 @@ fn take_census(job: &Job, pool: &Pool, keep: Keep) -> Result<FirstPass> {
     Ok(FirstPass { census, rest, read, outcome })
 }
 
-/// The second pass for representatives: `selected` comes by line, so both walk side by side.
+/// The second pass for representatives: `selected` is in the order of lines, so both are read side
+/// by side.
 fn write_representatives(
     job: &Job,
     pool: &Pool,
@@ -262,7 +260,7 @@ fn write_representatives(
     };
     let is_for_programs = plan.shape().is_some();
     let read = list(pool, &mut writer, ahead, |lister| {
-        // A row has a record's URL, its form, and their names.
+        // A row has a record's URL, its canonical form, and the names of its members.
         let record_bytes = |chunk: &Parcel, records: u64| {
             let bytes = chunk.bytes().len() as u64;
             let texts = text_bytes(bytes / records.max(1)) * records;
@@ -303,21 +301,21 @@ fn write_representatives(
     if selected.end_before(job, read.lines)? { writer.finish() } else { Err(input_changed()) }
 }
 
-/// Parts of the listing, a chunk each, that are put together while as many wait to be written.
-/// Reason: some for each worker.
+/// How many parts of the listing, of a chunk each, are formatted at a time, while as many wait to
+/// be written. Reason: some for each worker.
 const PARTS_AHEAD: usize = 16;
 
 /// A chunk, and which of its lines are written.
 struct SelectedChunk<'a> {
     chunk: &'a Parcel,
-    /// The numbers of its lines.
+    /// The numbers of its lines, from 0.
     range: Range<u64>,
-    /// What is known of them, where it is not to be looked up.
+    /// What is known of the lines; `None` if it has to be looked up.
     represented: Option<Represented>,
 }
 
 impl SelectedChunk<'_> {
-    /// Lists those of its lines that represent clusters which are `selected`.
+    /// Formats those of its lines that represent clusters which are `selected`.
     fn list(
         &self,
         job: &Job,

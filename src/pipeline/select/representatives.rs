@@ -1,4 +1,4 @@
-//! The clusters that a job with a second look writes, by representative.
+//! The clusters that are written by their representatives, after a census.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,16 +9,16 @@ use crate::pipeline::budget::Budget;
 use crate::pipeline::threads::pool::{Pool, Stage, try_each_partition};
 use crate::pipeline::{Job, temp};
 
-/// The lines that a census has no room for.
+/// The lines that do not fit in a census.
 pub(super) struct Rest {
     budget: Budget,
     uncounted: Uncounted,
-    /// Bytes of the file of what was selected.
+    /// Bytes of the file of the clusters that were selected.
     selected_bytes: u64,
 }
 
 impl Rest {
-    /// Begins with no lines. From now on the census takes no new clusters in.
+    /// Begins with no lines. From now on the census takes no new clusters.
     pub(super) fn new(job: &Job, budget: Budget) -> Result<Rest> {
         let files = temp::open_some(&job.memory.temp_dir)?;
         let uncounted = Uncounted::new(files, budget.spill_buffer_bytes());
@@ -38,8 +38,8 @@ impl Rest {
         })
     }
 
-    /// All lines were counted: the clusters whose number of lines is `wanted`, of those spilled and
-    /// of those of `census`, and how many there are in all.
+    /// Returns the clusters whose number of lines is `wanted`, of those spilled and of those in
+    /// `census`, and how many clusters there are in all. To be called when all lines are counted.
     pub(super) fn select(
         &mut self,
         job: &Job,
@@ -66,14 +66,14 @@ impl Rest {
         Ok((Selected::Merged(merged), clusters.into_inner()))
     }
 
-    /// Bytes that went to files by now.
+    /// Bytes written to files so far.
     pub(super) fn spilled_bytes(&self) -> u64 {
         self.uncounted.spilled_bytes() + self.selected_bytes
     }
 }
 
-/// For each line of a range how many lines the cluster has that it represents; 0:
-/// none that is wanted.
+/// For each line of a range: how many lines the cluster has that it represents; 0 if it represents
+/// no wanted cluster.
 pub(super) type Represented = Vec<u64>;
 
 /// Clusters by representative.
@@ -85,8 +85,8 @@ pub(super) enum Selected {
 }
 
 impl Selected {
-    /// The clusters of `census` whose number of lines is `wanted`, and how many there are in all.
-    /// With `forgets` the census forgets them.
+    /// Returns the clusters of `census` whose number of lines is `wanted`, and how many clusters
+    /// there are in all. With `forgets`, the memory of the census is freed.
     pub(super) fn listed(
         pool: &Pool,
         census: &Census,
@@ -105,8 +105,8 @@ impl Selected {
         (Selected::Listed(selected), clusters.into_inner())
     }
 
-    /// What files say of the lines in `range`, which come in order; `None` if
-    /// clusters are in memory.
+    /// What the files say about the lines in `range`; ranges come in order. `None` if the clusters
+    /// are in memory.
     pub(super) fn read(&mut self, job: &Job, range: Range<u64>) -> Result<Option<Represented>> {
         let Selected::Merged(merged) = self else { return Ok(None) };
         let mut represented = none_of(&range);
@@ -122,7 +122,7 @@ impl Selected {
         Ok(Some(represented))
     }
 
-    /// What memory says of the lines in `range`; nothing if clusters are in files.
+    /// What memory says about the lines in `range`; nothing if the clusters are in files.
     pub(super) fn look_up(&self, range: Range<u64>) -> Represented {
         let mut represented = none_of(&range);
         let partitions =
@@ -137,8 +137,8 @@ impl Selected {
         represented
     }
 
-    /// Are all representatives among the first `lines` lines? Those in files have
-    /// been read up to there.
+    /// Are all representatives among the first `lines` lines? Those in files must have been read up
+    /// to there.
     pub(super) fn end_before(&mut self, job: &Job, lines: u64) -> Result<bool> {
         match self {
             Selected::Listed(partitions) => {

@@ -5,7 +5,7 @@
 //! file    = spelling*                   bytes as they were read, without separators between them
 //! member  = place length                kept elsewhere, with the member's cluster (`gathered.rs`)
 //! place   = u64                         alone << 63 | file << 56 | where the spelling starts in it
-//! alone   = 1 bit                       is it a path whose host nobody knows?
+//! alone   = 1 bit                       is it a path whose host is unknown?
 //! ```
 
 use std::borrow::Cow;
@@ -24,14 +24,13 @@ use crate::record::{Record, url_of};
 /// How many files. Reason: threads that write to one file wait for each other.
 const FILES: usize = 8;
 
-/// The upper bits of a place say which file, those below where in it.
+/// The bits of a place above these name the file; these are the position in it.
 const FILE_SHIFT: u32 = 56;
 
-/// The bit of a place at which there is a path alone (see [`Record::is_path_alone`]).
+/// The bit of a place whose spelling is a path alone (see [`Record::is_path_alone`]).
 const PATH_ALONE: u64 = 1 << 63;
 
-/// Bytes that are written at once. Reason: long writes, and little beside the least
-/// memory of a thread.
+/// Bytes that are written at once. Reason: long writes, and little of the least memory of a thread.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// The files while spellings come, from any thread.
@@ -40,7 +39,7 @@ pub(super) struct SpellingFiles {
     folder: PathBuf,
     /// The files, each with its length so far.
     files: [(File, AtomicU64); FILES],
-    /// How many writers there have been.
+    /// How many writers have been made.
     writers: AtomicUsize,
 }
 
@@ -51,7 +50,7 @@ impl SpellingFiles {
         Ok(SpellingFiles { folder: folder.to_path_buf(), files, writers: AtomicUsize::new(0) })
     }
 
-    /// For a thread to write with.
+    /// Makes a writer, for one thread.
     pub(super) fn writer(&self) -> SpellingWriter<'_> {
         let number = self.writers.fetch_add(1, Ordering::Relaxed) % FILES;
         SpellingWriter { files: self, number, piece: Vec::new(), unplaced: 0 }
@@ -62,7 +61,7 @@ impl SpellingFiles {
         self.files.iter().map(|(_, bytes)| bytes.load(Ordering::Relaxed)).sum()
     }
 
-    /// All are there: to be read.
+    /// All spellings are written: maps the files, to be read.
     pub(super) fn finish(self) -> Result<Spellings> {
         let map = |file| {
             let map = temp::map(&self.folder, file)?;
@@ -73,26 +72,26 @@ impl SpellingFiles {
     }
 }
 
-/// Puts spellings behind each other in one of the files.
+/// Appends spellings to one of the files.
 #[derive(Debug)]
 pub(super) struct SpellingWriter<'a> {
     files: &'a SpellingFiles,
     /// The number of the file.
     number: usize,
     piece: Vec<u8>,
-    /// How many members, the last ones, have places that count from the start of the piece.
+    /// How many of the last members have places that are relative to the start of the piece.
     unplaced: usize,
 }
 
 impl SpellingWriter<'_> {
-    /// Begins with a list of members. What is left of an earlier one, which failed, is forgotten.
+    /// Begins a new list of members. What a failed one may have left is discarded.
     pub(super) fn begin(&mut self) {
         self.piece.clear();
         self.unplaced = 0;
     }
 
-    /// Adds the spelling of `record`, which is in line `line`, and its member behind `members`. The
-    /// place of that is known after [`SpellingWriter::flush`].
+    /// Adds the spelling of `record`, which is in line `line`, and appends its member to `members`.
+    /// The member's place is final after [`SpellingWriter::flush`].
     pub(super) fn push(
         &mut self,
         record: &Record,
@@ -106,7 +105,7 @@ impl SpellingWriter<'_> {
         }
         let bytes = spelling.len() as u64;
         if spelling.len() > PIECE_BYTES {
-            // Not copied once more.
+            // Written without a copy.
             let place = self.write(spelling)? | path_alone;
             members.push(Member { line, place, bytes });
             return Ok(());
@@ -118,7 +117,7 @@ impl SpellingWriter<'_> {
         Ok(())
     }
 
-    /// Writes what has not been written, and places the last of `members`.
+    /// Writes the rest of the piece, and makes the places of the last of `members` final.
     pub(super) fn flush(&mut self, members: &mut [Member]) -> Result<()> {
         let start = self.write(&self.piece)?;
         let placed = members.len() - self.unplaced;
@@ -128,7 +127,7 @@ impl SpellingWriter<'_> {
         Ok(())
     }
 
-    /// Puts `text` behind all that is in the file, and returns its place.
+    /// Appends `text` to the file, and returns its place.
     fn write(&self, text: &[u8]) -> Result<u64> {
         let (file, end) = &self.files.files[self.number];
         let start = end.fetch_add(text.len() as u64, Ordering::Relaxed);
@@ -157,12 +156,12 @@ impl Spellings {
         range.and_then(|(start, end)| map.get(start..end)).ok_or_else(|| self.damaged())
     }
 
-    /// Returns the URL that `spelling`, the one of `member`, was read from.
+    /// Returns the URL that `spelling`, which is that of `member`, was read from.
     pub(super) fn url<'a>(&self, member: Member, spelling: &'a [u8]) -> Cow<'a, [u8]> {
         url_of(spelling, member.place & PATH_ALONE != 0)
     }
 
-    /// Asks for the spelling of `member`, so that it is on its way from memory.
+    /// Prefetches the spelling of `member`.
     #[inline]
     pub(super) fn prefetch(&self, member: Member) {
         self.get(member).into_iter().for_each(prefetch_all);

@@ -1,4 +1,4 @@
-//! The second look of a report: the spellings of the largest clusters, with better examples.
+//! The second pass of a report: the spellings of the largest clusters, and better examples.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -23,28 +23,28 @@ type Map<K, V> = HashMap<K, V, ahash::RandomState>;
 /// Spellings shown for each cluster.
 const SPELLINGS: usize = 5;
 
-/// A line of a cluster that is told.
+/// A line of a cluster that is described.
 struct Member {
     /// Its number in the chunk.
     line: u32,
     /// The row of its cluster.
     row: usize,
     spelling: Vec<u8>,
-    /// The first time in a chunk.
+    /// The canonical form, for the first such line in a chunk.
     canonical: Option<Vec<u8>>,
 }
 
-/// A cluster that is looked at.
+/// A cluster whose records are looked at.
 #[derive(Default)]
 struct Wanted {
-    /// Its row, if it is told.
+    /// Its row, if it is described.
     row: Option<usize>,
-    /// Which examples are in it that their step left as they were.
+    /// The examples in it that their step left unchanged.
     unchanged: Vec<usize>,
 }
 
-/// The second pass: the spellings of the largest clusters. Examples that their step left as they
-/// were make room for the records that it changed to them.
+/// The second pass: finds the spellings of the largest clusters, and replaces examples that their
+/// step left unchanged.
 pub(super) fn describe_clusters(
     job: &Job,
     pool: &Pool,
@@ -126,11 +126,11 @@ impl Told {
         Told { counts: vec![Map::default(); rows.len()], rows, bytes: 0 }
     }
 
-    /// Adds a line of a chunk that begins behind `first_line` lines.
+    /// Adds a line of a chunk that begins after `first_line` lines.
     fn add(&mut self, member: Member, first_line: u64) {
         let canonical = &mut self.rows[member.row].canonical;
         if let (true, Some(form)) = (canonical.is_empty(), member.canonical) {
-            // Three copies: here, in the report, and in its text.
+            // Three copies: here, in the report, and in its output.
             self.bytes += 3 * form.len() as u64;
             *canonical = form;
         }
@@ -144,10 +144,10 @@ impl Told {
         }
     }
 
-    /// The rows with the most frequent spellings of each, of those that are as frequent the one
-    /// that came first.
+    /// Returns the rows, each with its most frequent spellings; of equally frequent ones, the
+    /// earlier one first.
     ///
-    /// Failure: lines that are not those of the first pass.
+    /// Failure: an input error if the lines are not those of the first pass.
     fn into_rows(mut self) -> Result<Vec<ClusterRow>> {
         for (row, counts) in self.rows.iter_mut().zip(self.counts) {
             let lines: u64 = counts.values().map(|(count, _)| count).sum();
@@ -164,7 +164,7 @@ impl Told {
     }
 }
 
-/// The spellings of the largest clusters take more than `bytes`.
+/// The error for spellings of the largest clusters that take more than `bytes`.
 #[cold]
 fn too_many(job: &Job, bytes: u64) -> Error {
     Error::limit(format!(

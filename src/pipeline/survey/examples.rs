@@ -19,15 +19,14 @@ const EXAMPLES: usize = 3;
 /// Records that are looked at for each step before its examples are good enough.
 pub(super) const LOOKS: u32 = 1000;
 
-/// Keeps the first examples of those that the step changed, and fills up with the first of others.
+/// Keeps the first examples that the step changed, and fills up with the first of the others.
 fn keep_first(examples: &mut Vec<Example>) {
     examples.sort_by_key(|one| (one.before == one.after, one.line));
     examples.truncate(EXAMPLES);
 }
 
 /// Keeps the first records that merge at a step. Those that the step changed show more than those
-/// that an earlier record was changed to, so they go first; after `LOOKS` records nothing better is
-/// looked for.
+/// that an earlier record was changed to, so they go first; after `LOOKS` records the search ends.
 ///
 /// Failure: a mapped file was cut short.
 pub(super) fn find_examples(

@@ -1,4 +1,4 @@
-//! The sides from which a report looks at records: host, section, parameter, status, time, agent.
+//! The facets by which a report groups records: host, section, parameter, status, time, agent.
 
 mod names;
 mod periods;
@@ -14,16 +14,16 @@ use crate::report::{Counts, Facet};
 use names::NameTable;
 pub(super) use sums::Sums;
 
-/// Parameters of one URL that are looked at.
+/// Most parameters of one URL that are counted.
 const PARAMETERS_MAX: usize = 64;
 
 /// The facets of the records of a chunk.
 #[derive(Debug, Default)]
 pub(super) struct Facets {
-    /// Are they of a crawler, which has statuses of its own? Heritrix has -5003 and 1.
+    /// Are the records of a crawler, which has statuses of its own? Heritrix has -5003 and 1.
     are_of_crawler: bool,
     columns: [Column; Facet::ALL.len()],
-    /// The agents that were seen, and the numbers of their families.
+    /// The agents seen so far, and the numbers of their families.
     agents: NameTable,
     families: Vec<u32>,
 }
@@ -32,7 +32,7 @@ pub(super) struct Facets {
 #[derive(Debug, Default)]
 struct Column {
     names: NameTable,
-    /// A record, and the number of its name; those of one record are side by side.
+    /// A record, and the number of its name; the pairs of one record are adjacent.
     of: Vec<(u32, u32)>,
 }
 
@@ -45,15 +45,14 @@ impl Facets {
         Facets { are_of_crawler: format == crawllog::NAME, ..Facets::default() }
     }
 
-    /// Adds the record with the number `record`, whose canonical form is to be shown as
-    /// `canonical`.
+    /// Adds the record with the number `record`, whose canonical form is shown as `canonical`.
     pub(super) fn add(&mut self, record: u32, line: &Record, canonical: &[u8]) {
         let are_of_crawler = self.are_of_crawler;
         let host = parts::host_of(canonical).unwrap_or(b"");
         let mut add = |facet: Facet, name: &[u8]| {
             let Column { names, of } = &mut self.columns[facet as usize];
             let name = names.number(name);
-            // Once for each of them, however often its URL has the parameter.
+            // Once for each name, however often the URL has the parameter.
             let mut of_record = of.iter().rev().take_while(|(other, _)| *other == record);
             if !of_record.any(|(_, other)| *other == name) {
                 of.push((record, name));
@@ -65,7 +64,7 @@ impl Facets {
         let rest = if host.is_empty() { canonical } else { &canonical[host_at..] };
         add(Facet::Section, section(rest, !host.is_empty()));
         let mut pairs = 0;
-        // Of the URL as it was read: the canonical one lacks just those that make duplicates.
+        // Of the URL as it was read: the canonical form lacks the parameters that make duplicates.
         for name in parameters(line.url).take(PARAMETERS_MAX) {
             add(Facet::Parameter, name);
             pairs += 1;
@@ -80,7 +79,7 @@ impl Facets {
                 add(Facet::Status, &[*first, b'x', b'x']);
             }
             [_, ..] if are_of_crawler => add(Facet::Status, fields.status),
-            // Nothing, or no status: a column of a table may have been taken for one of them.
+            // Empty, or not a status: the column of the table may hold something else.
             _ => {}
         }
         if let Some(seconds) = time::parse(fields.time, fields.clock) {
@@ -97,7 +96,7 @@ impl Facets {
         }
     }
 
-    /// The counts of all names; the chunk's records have been `placed`.
+    /// Returns the counts of all names, once the chunk's records were `placed`.
     fn count(&self, placed: &Placed) -> FacetCounts {
         self.columns.each_ref().map(|column| {
             let mut all = vec![Counts::default(); column.names.len()];
@@ -109,7 +108,7 @@ impl Facets {
     }
 }
 
-/// Counts `record`, which has been `placed`; not if that was in an earlier reading.
+/// Counts `record`, which was `placed`, unless that was in an earlier reading.
 pub(super) fn count(counts: &mut Counts, placed: &Placed, record: u32) {
     if placed.is_earlier(record) {
         return;
@@ -121,8 +120,8 @@ pub(super) fn count(counts: &mut Counts, placed: &Placed, record: u32) {
     counts.astray += u64::from(placed.is_astray(record));
 }
 
-/// Host and first segment of the path, as in `a.test/shop/`, of what follows a scheme. Nothing
-/// where there is neither: of `mailto:` URLs, and of lines that are no URLs.
+/// Host and first segment of the path, as in `a.test/shop/`, of what follows a scheme. Empty if
+/// there is neither, as for `mailto:` URLs, and for lines that are not URLs.
 fn section(rest: &[u8], has_host: bool) -> &[u8] {
     let path_end = memchr::memchr2(b'?', b'#', rest).unwrap_or(rest.len());
     let path = &rest[..path_end];
@@ -192,7 +191,7 @@ mod tests {
         for (given, expected, of_crawler) in [
             ("100", "1xx", "1xx"),
             ("204", "2xx", "2xx"),
-            // Not of HTTP, but answered by some servers, and taken by `--status`.
+            // Not defined by HTTP, but sent by some servers, and accepted by `--status`.
             ("999", "9xx", "9xx"),
             ("099", "", "099"),
             ("-5003", "", "-5003"),

@@ -1,4 +1,4 @@
-//! What is counted of records that have been placed.
+//! The counts of records that were placed.
 
 use std::collections::BTreeMap;
 
@@ -19,17 +19,18 @@ use crate::report::{Counts, LevelRow, SiteRuleRow};
 pub(super) struct Findings {
     /// The steps, by level.
     pub(super) levels: Vec<LevelRow>,
-    /// How many records were looked at for the examples of each.
+    /// How many records were looked at for the examples of each step.
     pub(super) looks: Vec<u32>,
-    /// The records that their step left as they were: those among the examples, and perhaps more.
+    /// The records that their step left unchanged: those among the examples, and perhaps more.
     pub(super) unchanged: Vec<UnchangedExample>,
     pub(super) counts: Counts,
-    /// By rule: how many records it changed, and how many of them merge by rules of sites.
+    /// For each rule of a site: how many records it changed, and how many of them merge by rules of
+    /// sites.
     site_rules: BTreeMap<usize, (u64, u64)>,
 }
 
 impl Findings {
-    /// Nothing yet.
+    /// Begins without records.
     pub(super) fn none(job: &Job) -> Findings {
         let rules = &job.canonicalizer.profile().rules;
         let levels: Vec<_> = ["identical", "parse"]
@@ -50,7 +51,7 @@ impl Findings {
         }
     }
 
-    /// Adds a batch, whose records have been placed. Batches have to come in order.
+    /// Adds a batch whose records were placed. Batches have to come in order.
     ///
     /// Failure: a mapped file was cut short.
     pub(super) fn add(
@@ -72,14 +73,15 @@ impl Findings {
         Ok(())
     }
 
-    /// The examples that their step left as they were, those that are shown.
+    /// Takes the examples that are shown and that their step left unchanged.
     pub(super) fn take_unchanged(&mut self) -> Vec<UnchangedExample> {
         let mut unchanged = std::mem::take(&mut self.unchanged);
         unchanged.retain(|one| one.is_among(&self.levels));
         unchanged
     }
 
-    /// The rules of sites that are in force and changed nothing, by number from 1, in order.
+    /// Returns the rules of sites that are in force and changed nothing, by number from 1, in
+    /// order.
     pub(super) fn idle_site_rules(&self, job: &Job) -> Vec<usize> {
         let profile = job.canonicalizer.profile();
         if !profile.rules.contains(RuleId::Dust) {
@@ -91,7 +93,7 @@ impl Findings {
         idle.into_iter().map(|rule| rule + 1).collect()
     }
 
-    /// The rules of sites that merge the most, `top` of them.
+    /// Returns the `top` rules of sites that merge the most.
     pub(super) fn top_site_rules(&self, job: &Job, top: usize) -> Vec<SiteRuleRow> {
         let dust = &job.canonicalizer.profile().options.dust;
         let mut rows: Vec<SiteRuleRow> = self
@@ -104,7 +106,7 @@ impl Findings {
                 merged: *merged,
             })
             .collect();
-        // Stable: of equal ones, the first in the file first.
+        // A stable sort: equal ones stay in the order of the file.
         rows.sort_by_key(|row| std::cmp::Reverse((row.merged, row.changed)));
         rows.truncate(top);
         rows

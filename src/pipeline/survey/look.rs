@@ -11,18 +11,18 @@ use crate::pipeline::scan::walk::{Worker, walk_with_fields};
 use crate::record::{NO_HOST, without_no_host};
 use crate::report::Tally;
 
-/// Levels before the first rule: the line as it is, and parsed.
+/// Levels before the first rule: the line as it was read, and parsed.
 pub(super) const LEVELS_BEFORE_RULES: usize = 2;
 
-/// What is looked for in a reading of the input.
+/// What a reading of the input has to find out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Look {
-    /// All that there is to be known of a record.
+    /// Everything about a record.
     All,
     /// Its forms at every level, which wait for the end of the input; no facets.
     Forms,
     /// Facets, and the rules of its site that changed it. Its forms are known from another reading,
-    /// but for the last one.
+    /// except the last one.
     Facets,
 }
 
@@ -44,8 +44,8 @@ pub(super) struct Surveyed {
     pub(super) fired: Vec<(u32, Vec<usize>)>,
 }
 
-/// Reads one chunk: how many lines it has, the fingerprints of its records at every level, and
-/// their facets, or what `look` says of that.
+/// Reads one chunk: returns how many lines it has, and of its records what `look` asks for:
+/// fingerprints at every level, facets.
 pub(super) fn look_at(
     job: &Job,
     chunk: &Parcel,
@@ -84,32 +84,33 @@ pub(super) fn look_at(
     (tally.lines, Surveyed { tally, ladders, facets, changed, fired })
 }
 
-/// Places for ways. Reason: they take some hundred KB for each worker, at most some MB, and most
+/// Slots for ways. Reason: they take some hundred KB for each worker, at most some MB, and most
 /// lines of a log, and of a sorted list, have a spelling that a line shortly before had.
 const WAYS: usize = 1 << 12;
 
-/// The ways of spellings that are likely to come again: following one rule by rule takes many times
-/// as long as anything else that is done with a record.
+/// A cache of the ways of recent spellings: applying the rules one by one takes many times as long
+/// as anything else that is done with a record.
 #[derive(Debug, Default)]
 struct Ways {
-    /// Each at the place that its spelling's fingerprint says; the last one takes it.
+    /// Indexed by the fingerprint of the spelling; a new way replaces the old one.
     places: Vec<Option<Box<Way>>>,
 }
 
-/// The way of a record whose canonical form is another than its spelling.
+/// The way of a record whose canonical form differs from its spelling.
 #[derive(Debug)]
 struct Way {
     /// The fingerprints of its spelling and its URL.
     spelling: Fingerprint,
     url: Fingerprint,
-    /// The forms at every level at which there is another one, the spelling first.
+    /// The forms at every level that changes the form, the spelling first.
     rungs: Vec<(u8, Fingerprint)>,
     /// The rules of its site that changed it.
     rules: Vec<usize>,
 }
 
 impl Ways {
-    /// The way of `spelling`, which is that of `url`; `climb` completes it where it is not known.
+    /// Returns the way of `spelling`, which is that of `url`; `climb` completes it if it is not in
+    /// the cache.
     fn of(
         &mut self,
         key: &FingerprintKey,
@@ -135,7 +136,7 @@ impl Ways {
     }
 }
 
-/// A record whose canonical form is another than its spelling.
+/// A record whose canonical form differs from its spelling.
 struct Climber<'a> {
     spelling: &'a [u8],
     url: &'a [u8],

@@ -3,7 +3,7 @@
 //! ```text
 //! reading    lines --> forms at every level --> Levels: what became of each record
 //!            \-> facets, with that --> Sums
-//! if forms have no room in memory, from there on
+//! if forms do not fit in memory, from there on
 //! reading    lines --> forms at every level --> files
 //! at the end the files, partition by partition --> what became of each record
 //! reading    lines --> facets, with that --> Sums
@@ -37,20 +37,20 @@ use findings::Findings;
 use look::{LEVELS_BEFORE_RULES, Look, Surveyed, Surveyor, look_at};
 use waiting::Waiting;
 
-/// Bytes kept of each record while its batch is processed: beside fingerprints and places its
-/// host, and its forms at some levels.
+/// Bytes kept of each record while its batch is processed: fingerprints and places, its host, and
+/// its forms at some levels.
 const SURVEYED_BYTES: u64 = 300;
 
-/// Bytes kept of a chunk with so many records: the names of its facets are parts of its forms.
+/// Bytes kept of a chunk with this many records. The names of its facets are parts of its forms.
 fn record_bytes(chunk: &Parcel, records: u64) -> u64 {
     records * SURVEYED_BYTES + FORM_BYTES * chunk.bytes().len() as u64
 }
 
-/// Surveys the job's input. `top` rows of hosts and clusters are told. The input is read more than
-/// once, so its streams have to be spooled (see `spool.rs`).
+/// Surveys the job's input. The report has `top` rows of hosts and clusters. The input is read more
+/// than once, so its streams have to be spooled (see `spool.rs`).
 ///
-/// Memory: within the job's budget. Forms and names that have no room go to temporary files; if
-/// what is shown has none, that is an error.
+/// Memory: within the job's budget. Forms and names that do not fit go to temporary files; if what
+/// is shown does not fit, that is an error.
 pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
     let pool = job.pool()?;
     let mut tally = Tally::default();
@@ -97,15 +97,15 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
     Ok((survey, outcome))
 }
 
-/// The readings of the input, and what they have found out so far.
+/// The state of a survey while the input is read.
 struct Surveying<'a> {
     job: &'a Job<'a>,
     pool: &'a Pool,
     findings: Findings,
     sums: Sums,
-    /// The forms that have room in memory; none of them once records wait.
+    /// The forms in memory; none once records wait.
     forms: Levels,
-    /// The records that wait, once forms have no room.
+    /// The records that wait, once forms do not fit.
     waiting: Option<Waiting<'a>>,
 }
 
@@ -116,7 +116,7 @@ impl<'a> Surveying<'a> {
         Surveying { job, pool, findings, sums, forms, waiting: None }
     }
 
-    /// Takes in a batch of the first reading, which begins at line `first_line`.
+    /// Adds a batch of the first reading, which begins at line `first_line`.
     fn take(&mut self, first_line: u64, batch: &[BatchChunk<Surveyed>]) -> Result<()> {
         let Surveying { job, pool, findings, sums, forms, waiting } = self;
         if waiting.is_none() && !has_room(job, forms.memory_bytes_ahead(), sums) {
@@ -130,13 +130,14 @@ impl<'a> Surveying<'a> {
         self.add(batch)
     }
 
-    /// Adds a batch whose records have been placed.
+    /// Adds a batch whose records were placed.
     fn add(&mut self, batch: &[BatchChunk<Surveyed>]) -> Result<()> {
         let Surveying { job, pool, findings, sums, .. } = self;
         findings.add(job, pool, batch, sums)
     }
 
-    /// All was `read`: reads it again for records that wait. The `top` largest clusters are told.
+    /// To be called when all was `read`: reads it again for records that wait. Returns the `top`
+    /// largest clusters.
     fn finish(
         mut self,
         read: &WasRead,

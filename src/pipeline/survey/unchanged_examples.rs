@@ -1,4 +1,4 @@
-//! For an example that its step left as it was: the earlier record that the step changed to it.
+//! Replaces examples that their step left unchanged by an earlier record that the step changed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,33 +8,33 @@ use crate::fingerprint::Fingerprint;
 use crate::record::Record;
 use crate::report::{Example, LevelRow};
 
-/// An example that shows nothing of its step: a duplicate that had its form already, of an earlier
-/// record that the step changed to that form. The first such record is to be shown instead.
+/// An example that does not show what its step does: a duplicate that already had the form, of an
+/// earlier record that the step changed to that form. The first such record is shown instead.
 #[derive(Debug)]
 pub(super) struct UnchangedExample {
     level: usize,
     /// The number of its line, from 1.
     line: u64,
-    /// Its form, before the step as after it.
+    /// Its form, the same before and after the step.
     form: Vec<u8>,
     /// The fingerprint of its canonical form.
     pub(super) canonical: Fingerprint,
-    /// Is there nothing more to be found?
+    /// Is the search for a better example over?
     is_over: AtomicBool,
 }
 
-/// What records of its cluster have shown, in order.
+/// What was found in the records of its cluster, in order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Looked {
-    /// How many they were.
+    /// How many records there were.
     looks: u32,
-    /// The last of them, if the step changed it to the example; nothing is looked at behind it.
+    /// The last record, if the step changed it to the example; later ones are not looked at.
     found: Option<Example>,
 }
 
 impl UnchangedExample {
-    /// The `example` of the step at `level`, whose canonical form has this fingerprint; `None` if
-    /// the step changed it.
+    /// Takes the `example` of the step at `level`, whose canonical form has this fingerprint;
+    /// `None` if the step changed it.
     pub(super) fn of(
         level: usize,
         example: &Example,
@@ -51,7 +51,7 @@ impl UnchangedExample {
         })
     }
 
-    /// Is it shown in `levels`?
+    /// Is the example shown in `levels`?
     pub(super) fn is_among(&self, levels: &[LevelRow]) -> bool {
         levels[self.level].examples.iter().any(|one| one.line == self.line)
     }
@@ -75,8 +75,8 @@ impl UnchangedExample {
         }
     }
 
-    /// Adds what a `chunk` has shown, which begins behind line `first_line`, to what those before
-    /// it have. It counts as much as if all of them had been one.
+    /// Adds what was found in a `chunk`, which begins after line `first_line`, to what was found in
+    /// those before it. The result does not depend on how lines are cut into chunks.
     pub(super) fn add(&self, all: &mut Looked, first_line: u64, chunk: Looked) {
         if self.is_over.load(Ordering::Relaxed) {
             return;
@@ -90,7 +90,8 @@ impl UnchangedExample {
         }
     }
 
-    /// Puts what was found in its place, behind the duplicates that the step changed.
+    /// Replaces the example by the record that was found, after the duplicates that the step
+    /// changed.
     pub(super) fn replace(&self, levels: &mut [LevelRow], looked: Looked) {
         let examples = &mut levels[self.level].examples;
         let own = examples.iter_mut().find(|one| one.line == self.line);

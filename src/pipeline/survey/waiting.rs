@@ -1,4 +1,5 @@
-//! Records of a report that wait for the end of the input, because forms have no room in memory.
+//! Records of a report that wait for the end of the input, because their forms do not fit in
+//! memory.
 
 use std::io;
 use std::sync::Mutex;
@@ -17,15 +18,15 @@ pub(super) struct Waiting<'a> {
     job: &'a Job<'a>,
     pool: &'a Pool,
     unplaced: Unplaced,
-    /// The line with which the records begin.
+    /// The number of the line at which the records begin.
     pub(super) first_line: u64,
-    /// Bytes that the forms took in memory by then.
+    /// Bytes of memory that the forms took then.
     pub(super) forms_bytes: u64,
 }
 
 impl<'a> Waiting<'a> {
-    /// Begins with no records, and takes the `forms` out of memory. Records from `first_line` on
-    /// will wait.
+    /// Begins without records, and moves the `forms` from memory to files. Records from
+    /// `first_line` on will wait.
     pub(super) fn begin(
         job: &'a Job,
         pool: &'a Pool,
@@ -48,14 +49,14 @@ impl<'a> Waiting<'a> {
         })
     }
 
-    /// All records were added: finds out what became of each of them, in `bytes_max` of memory, and
-    /// which clusters there are. The `top` largest are told.
+    /// To be called when all records were added: finds out at which level each of them merges, in
+    /// `bytes_max` of memory, and returns the `top` largest clusters.
     pub(super) fn settle(self, bytes_max: u64, top: usize) -> Result<(PageTotals, Settled)> {
         let Waiting { job, pool, unplaced, first_line, .. } = self;
         let folder = &job.memory.temp_dir;
         unplaced.finish().map_err(|error| temp::failed(folder, error))?;
         let found = Mutex::new(PageTotals::default());
-        // Two thirds: a table of forms that grows is in memory twice for a while.
+        // Two thirds, since a table of forms that grows is in memory twice for a while.
         let bytes_each = bytes_max / 3 * 2 / job.workers() as u64;
         let sorting = job.begin_pass("sorting out", None);
         try_each_partition(folder, pool, |partition| {
@@ -83,8 +84,7 @@ pub(super) struct Settled {
 }
 
 impl Settled {
-    /// Says what became of the records of a batch of another reading. Batches have to come in
-    /// order.
+    /// Places the records of a batch of another reading. Batches have to come in order.
     pub(super) fn place(&self, pool: &Pool, batch: &[BatchChunk<Surveyed>]) {
         let file = self.map.as_ref().map_or(&[][..], Mapped::bytes);
         pool.each_partition(|partition| {
@@ -92,13 +92,13 @@ impl Settled {
         });
     }
 
-    /// Were all records told of, and no others?
+    /// Were exactly the records that waited placed?
     pub(super) fn are_over(mut self) -> bool {
         self.places.are_over()
     }
 }
 
-/// The error of a report for whose forms there is hardly any memory.
+/// The error for a report with hardly any memory for its forms.
 #[cold]
 fn too_little(job: &Job) -> Error {
     Error::limit(format!(

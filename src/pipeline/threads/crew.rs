@@ -12,11 +12,11 @@ use crate::error::{Error, Result};
 use crate::pipeline::threads_or_processors;
 use crate::report::{OutputThreads, Syncing};
 
-/// Most threads of a crew. Reason: that many decompress faster than any disk reads; each may hold
-/// some tens of megabytes.
+/// Most threads of a crew. Reason: this many decompress faster than any disk reads, and each may
+/// hold some tens of megabytes.
 const CREW_THREADS_MAX: usize = 16;
 
-/// How long the threads in the background of a job were busy with what. All clones count together.
+/// How long the background threads of a job were busy with each stage. Clones share their counts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Background {
     pub(crate) decompressing: BusyThreads,
@@ -24,19 +24,20 @@ pub(crate) struct Background {
 }
 
 impl Background {
-    /// How long every thread was busy so far; of a stage for which none was started, no thread.
+    /// How long every thread was busy so far; a stage for which none was started has no threads.
     pub(crate) fn seconds(&self) -> [StageSeconds; 2] {
         [(Stage::Decompressing, &self.decompressing), (Stage::Compressing, &self.compressing)]
             .map(|(stage, busy)| StageSeconds { stage, threads: busy.seconds() })
     }
 }
 
-/// Nanoseconds that each thread of a crew was busy, and how many threads were started.
+/// Nanoseconds that each thread of a crew was busy, and how many threads were started. Clones
+/// share their counts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BusyThreads(Arc<([AtomicU64; CREW_THREADS_MAX], AtomicUsize)>);
 
 impl BusyThreads {
-    /// Does `task`, and counts its time for this thread of a crew.
+    /// Runs `task`, and counts its time for this thread of a crew.
     fn time(&self, task: Task) {
         let started = Instant::now();
         task();
@@ -53,12 +54,12 @@ impl BusyThreads {
     }
 }
 
-/// A crew of so many `threads`, which are started with the first task; 0: as many as the machine
-/// has processors. What they do is counted as `busy`.
+/// A crew of this many `threads`, which are started with the first task; 0: as many as the machine
+/// has processors. The time of tasks is counted in `busy`.
 ///
-/// They are not the workers of a job: those wait for each other at the end of a batch, and a task
-/// must not wait for work that waits for the task. Where no thread can be started, each task is
-/// done by its caller, whose time it is.
+/// These are not the workers of a job: workers wait for each other at the end of a batch, and a
+/// task must not wait for work that waits for the task. Where no thread can be started, each task
+/// is run by its caller, and its time is not counted here.
 pub(crate) fn crew(threads: usize, busy: &BusyThreads) -> Crew {
     let threads = threads_or_processors(threads).clamp(1, CREW_THREADS_MAX);
     let (pool, busy) = (OnceLock::new(), busy.clone());
@@ -77,13 +78,14 @@ pub(crate) fn crew(threads: usize, busy: &BusyThreads) -> Crew {
     })
 }
 
-/// Threads that help to write results: packers for all processors, and one that waits for the disk.
+/// Threads that help to write results: compressors for all processors, and one that waits for the
+/// disk.
 pub fn output_threads() -> OutputThreads {
     let of = |threads| crew(threads, &BusyThreads::default());
     OutputThreads { packers: Some(of(0)), syncing: Syncing::Meanwhile(of(1)) }
 }
 
-/// Starts a thread of `scope` for `work`. Failure: a limit, where the system has no more of them.
+/// Starts a thread of `scope` for `work`. Failure: a limit error, if the system refuses one more.
 pub(crate) fn spawn<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() -> T + Send + 'scope,

@@ -1,4 +1,4 @@
-//! The threads of a job: its workers, those beside them, and who of all of them works.
+//! The threads of a job: its workers, those beside them, and which of them all run at a time.
 
 pub(super) mod aside;
 pub(super) mod crew;

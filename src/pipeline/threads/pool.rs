@@ -1,4 +1,4 @@
-//! The workers of a job, and how long they and their helpers were busy with what.
+//! The workers of a job, and how long they and the threads beside them were busy with each stage.
 
 use std::io;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub enum Stage {
     Reading,
     /// Walking lines, canonical forms, fingerprints: the first half of a batch, on the workers.
     Canonicalizing,
-    /// Finding who was first, or counting, and with many workers putting together what is kept: the
+    /// Finding first occurrences, or counting, and with many workers copying out what is kept: the
     /// second half of a batch, on the workers.
     Clustering,
     /// Mining the rules of sites, on the workers.
@@ -32,8 +32,8 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// The stages of the workers, and of who reads and writes for them, in the order in which a
-    /// chunk meets them.
+    /// The stages of the workers, and of the threads that read and write for them, in the order in
+    /// which a chunk passes through them.
     const OF_POOL: [Stage; 5] =
         [Stage::Reading, Stage::Canonicalizing, Stage::Clustering, Stage::Mining, Stage::Writing];
 
@@ -51,7 +51,7 @@ impl Stage {
     }
 }
 
-// How long threads were busy is kept by the number of the stage.
+// Busy times are indexed by the number of the stage.
 const _: () = {
     let mut number = 0;
     while number < Stage::OF_POOL.len() {
@@ -65,8 +65,8 @@ const _: () = {
 pub struct StageSeconds {
     /// The stage.
     pub stage: Stage,
-    /// For each thread that has to do with it. Threads that the system lets wait for a processor
-    /// count as busy, those that leave theirs to another do not.
+    /// For each thread that takes part in it. A thread that waits for the system to schedule it
+    /// counts as busy; one that has given up its permit does not.
     pub threads: Vec<f64>,
 }
 
@@ -104,7 +104,7 @@ impl Pool {
         self.seats.take_first()
     }
 
-    /// Does `each` for the numbers below `count`, which go to the workers by one cursor.
+    /// Calls `each` with the numbers below `count`, which the workers take from one cursor.
     pub(super) fn each<W>(
         &self,
         stage: Stage,
@@ -144,8 +144,8 @@ impl Pool {
         self.map_with(stage, count, || (), |(), number| each(number))
     }
 
-    /// Returns what `each` makes of the numbers below `count`, as [`map`](Self::map) does, with
-    /// something that each thread has for itself.
+    /// Returns what `each` makes of the numbers below `count`, as [`map`](Self::map) does, with a
+    /// value per thread that `new_worker` makes.
     pub(crate) fn map_with<W, T: Send + Sync>(
         &self,
         stage: Stage,
@@ -162,14 +162,14 @@ impl Pool {
         slots.into_iter().map(take).collect()
     }
 
-    /// Does `each` for every partition. Those that are worked on at one time are far apart,
+    /// Calls `each` with every partition. Those that are worked on at the same time are far apart,
     /// and so is what they write: threads that write to one cache line wait for each other.
     pub(crate) fn each_partition(&self, each: impl Fn(usize) + Sync) {
         self.each_partition_with(|| (), |(), partition| each(partition));
     }
 
-    /// Does `each` for every partition, as [`each_partition`](Self::each_partition) does, with
-    /// something that each thread has for itself.
+    /// Calls `each` with every partition, as [`each_partition`](Self::each_partition) does, with a
+    /// value per thread that `new_worker` makes.
     fn each_partition_with<W>(
         &self,
         new_worker: impl Fn() -> W + Sync,
@@ -204,7 +204,7 @@ impl Pool {
     }
 }
 
-/// Starts so many threads.
+/// Starts this many threads.
 fn start(workers: usize) -> std::result::Result<rayon::ThreadPool, rayon::ThreadPoolBuildError> {
     rayon::ThreadPoolBuilder::new()
         .num_threads(workers)
@@ -212,8 +212,8 @@ fn start(workers: usize) -> std::result::Result<rayon::ThreadPool, rayon::Thread
         .build()
 }
 
-/// Does `work` for every partition, on all threads of `pool`, until one fails. It has to do with
-/// files in `folder`.
+/// Calls `work` with every partition, on all threads of `pool`, until one call fails. `folder` is
+/// where the files are that `work` reads or writes, for error messages.
 pub(crate) fn try_each_partition(
     folder: &Path,
     pool: &Pool,
@@ -222,8 +222,8 @@ pub(crate) fn try_each_partition(
     try_each_partition_with(folder, pool, || (), |(), partition| work(partition))
 }
 
-/// Does `work` for every partition, as [`try_each_partition`] does, with something that each thread
-/// has for itself.
+/// Calls `work` with every partition, as [`try_each_partition`] does, with a value per thread that
+/// `new_worker` makes.
 pub(crate) fn try_each_partition_with<W>(
     folder: &Path,
     pool: &Pool,
@@ -284,7 +284,7 @@ mod tests {
         use std::thread::yield_now;
         use std::time::Duration;
 
-        // As many workers as seats.
+        // As many workers as permits.
         let pool = Pool::start(3).unwrap();
         let [seated, got, late, count] = [(); 4].map(|()| AtomicUsize::new(0));
         let has_got = || got.load(Ordering::SeqCst) > 0;
@@ -313,7 +313,7 @@ mod tests {
                     while !pool.seats.is_asked() && !has_got() {
                         yield_now();
                     }
-                    // Three workers that have not left theirs would be here at once.
+                    // Three workers that have not given up theirs would be here at once.
                     let started = Instant::now();
                     while number >= 6 && !has_got() {
                         if started.elapsed() > Duration::from_secs(20) {
@@ -327,7 +327,7 @@ mod tests {
             );
         });
         assert_eq!((count.into_inner(), late.into_inner(), got.into_inner()), (9, 0, 1));
-        // A thread that reads and the only worker do not wait for each other.
+        // The thread that reads and a single worker do not wait for each other.
         let alone = Pool::start(1).unwrap();
         let _seat = alone.take_seat();
         assert_eq!(alone.map(Stage::Clustering, 3, |number| number), [0, 1, 2]);

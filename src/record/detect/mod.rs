@@ -1,4 +1,4 @@
-//! Which format a file has, by votes over its first lines. Never by its name.
+//! Detects the format of a file by votes over its first lines. File names do not matter.
 
 pub(super) mod odd_fields;
 pub(super) mod seeming;
@@ -17,37 +17,36 @@ use crate::error::{Error, Result};
 use crate::parts;
 use crate::reject::Reject;
 
-/// Most bytes that are looked at. Reason: less than the smallest chunk of any job, so that what a
-/// file is does not depend on how it is cut up.
+/// Most bytes of a sample. Reason: less than the smallest chunk of any job, so that the format of a
+/// file does not depend on how it is cut into chunks.
 ///
-/// Of a pipe the first chunk is what has come by then. So that the format does not depend on when
-/// its lines are written, so much is awaited, but not for ever: see `sample_bytes` of
-/// [`InputPlan`](crate::input::InputPlan).
+/// Of a pipe the first chunk is what has arrived by then. So that the format does not depend on
+/// when its lines are written, this many bytes are waited for, but not forever: see `sample_bytes`
+/// of [`InputPlan`](crate::input::InputPlan).
 pub const SAMPLE_BYTES: usize = 8 << 10;
 
 /// Share of the lines that a format has to understand, in percent.
 const SHARE_MIN_PERCENT: usize = 90;
 
-/// Share from which on a format may be meant though it does not understand enough.
+/// Share from which on a format may be meant although it understands too few lines, in percent.
 const LEAD_MIN_PERCENT: usize = 10;
 
-/// What a format says to a sample.
+/// How well a format fits a sample.
 #[derive(Clone, Debug)]
 pub struct FormatGuess {
     /// The layout with that format.
     pub layout: Layout,
     /// Lines that are records with a URL.
     pub records: usize,
-    /// Lines that are neither that nor a header nor a line the format knows to have no URL; rows
-    /// whose URL is missing, too, as far as there are more of them than records.
+    /// Lines that are neither records nor headers nor known to the format as lines without a URL;
+    /// and as many of the rows without a URL as exceed the records.
     pub strangers: usize,
-    /// The first of those: its number from 1, and how it starts.
+    /// The first of these: its number from 1, and its start.
     pub first_stranger: Option<(usize, String)>,
 }
 
 impl FormatGuess {
-    /// Are there headers of the format, or other lines that it knows to have no
-    /// URL, and nothing else?
+    /// Are all lines headers, or known to the format as lines without a URL?
     fn is_without_rows(&self) -> bool {
         self.layout.format.is_some() && self.records == 0 && self.strangers == 0
     }
@@ -109,7 +108,7 @@ fn sample(chunk: &[u8], options: ReadOptions) -> Vec<&[u8]> {
 }
 
 /// The layout of a file that starts with `chunk`: the format that understands most of its lines,
-/// and of those that do the most specific one.
+/// and of equally good ones the most specific.
 ///
 /// Failure: an input error with the best candidates, the first line that the best one did not
 /// understand, and the flag to type.
@@ -118,7 +117,7 @@ pub fn detect(chunk: &[u8], options: ReadOptions) -> Result<Layout> {
     if lines.is_empty() {
         return Ok(Layout::default());
     }
-    // Whatever is behind a comma may be part of a URL; to take it away would merge pages.
+    // What follows a comma may be part of a URL; to cut it off would merge pages.
     if lines.iter().all(|line| is_url_alone(line)) {
         return Ok(Layout::default());
     }
@@ -126,12 +125,12 @@ pub fn detect(chunk: &[u8], options: ReadOptions) -> Result<Layout> {
     leave_out_lists(&mut candidates, &lines);
     rank(&mut candidates);
     if !is_sure(&candidates) {
-        // Formats that want to see more of their own before they speak may understand some lines.
+        // Formats that need more lines to be recognized may still understand some.
         candidates.extend(reserved(&candidates, &lines, options));
         rank(&mut candidates);
     }
     let best = &candidates[0];
-    // What looks like nothing else is a list, of whatever.
+    // A file in no known format is read as a list.
     let is_list = best.layout.format.is_none() || best.percent() < LEAD_MIN_PERCENT;
     let is_sure = is_sure(&candidates);
     if !is_sure && let Some(way_out) = way_out_of_array(&lines) {
@@ -149,8 +148,8 @@ pub fn detect(chunk: &[u8], options: ReadOptions) -> Result<Layout> {
     Ok(Layout { votes: Some(Arc::new(FormatVotes { lines: lines.len(), shares })), ..layout })
 }
 
-/// Leaves those of `candidates` out that would cut URLs of a list: tables without a header, with
-/// the URL in front, whose `lines` are URLs as well and say too little of columns.
+/// Removes those of `candidates` that would cut off parts of URLs: tables without a header, with
+/// the URL in the first column, whose `lines` could as well be URLs.
 fn leave_out_lists(candidates: &mut Vec<FormatGuess>, lines: &[&[u8]]) {
     let is_list = |one: &FormatGuess| one.layout.format.is_none();
     if !candidates.iter().any(|one| is_list(one) && one.percent() >= SHARE_MIN_PERCENT) {
@@ -165,8 +164,8 @@ fn leave_out_lists(candidates: &mut Vec<FormatGuess>, lines: &[&[u8]]) {
     });
 }
 
-/// The best first; of equals the one that is first in the registry, which is the more specific one.
-/// Each format once, however many ways there are to read it.
+/// Sorts the best first; of equals the one that is first in the registry, which is more specific.
+/// Keeps each format once, with the best of its candidates.
 fn rank(candidates: &mut Vec<FormatGuess>) {
     let rank = |one: &FormatGuess| (one.percent(), one.records > 0, one.is_without_rows());
     candidates.sort_by_key(|one| std::cmp::Reverse(rank(one)));
@@ -179,14 +178,14 @@ fn rank(candidates: &mut Vec<FormatGuess>) {
     });
 }
 
-/// Does the first of `candidates` understand enough?
+/// Does the first of `candidates` understand enough lines?
 fn is_sure(candidates: &[FormatGuess]) -> bool {
     candidates.first().is_some_and(|best| {
         best.is_without_rows() || best.percent() >= SHARE_MIN_PERCENT && best.records > 0
     })
 }
 
-/// The formats that are none of `candidates`, and yet understand some of the lines.
+/// The formats that are not among `candidates` but understand some of the lines.
 fn reserved(candidates: &[FormatGuess], lines: &[&[u8]], options: ReadOptions) -> Vec<FormatGuess> {
     let is_new = |name: &str| candidates.iter().all(|one| one.layout.name() != name);
     formats::ALL
@@ -199,10 +198,10 @@ fn reserved(candidates: &[FormatGuess], lines: &[&[u8]], options: ReadOptions) -
 }
 
 /// The layout of a file of the format `name` that starts with `chunk`: with the columns that its
-/// first lines show, or as the format is by itself. Lines that do not fit are rejects then.
+/// first lines show, or else the format's default columns. Lines that do not fit will be rejects.
 ///
-/// Failure: an input error that shows the first line, if the file has to tell its columns and does
-/// not.
+/// Failure: an input error that shows the first line, if the format has no default columns and they
+/// do not show; a configuration error if there is no such format of lines.
 pub fn as_told(name: &str, chunk: &[u8], options: ReadOptions) -> Result<Layout> {
     if name == Layout::LINES {
         return Ok(Layout::default());
@@ -284,7 +283,7 @@ fn of_format(format: Arc<dyn LineFormat>) -> Layout {
     Layout { format: Some(format), ..Layout::default() }
 }
 
-/// All formats that could be, in the order of the registry, lists last.
+/// All candidates, in the order of the registry, lists last.
 pub fn candidates(lines: &[&[u8]], options: ReadOptions) -> Vec<FormatGuess> {
     let known = formats::ALL.iter().filter_map(|format| (format.recognize)(lines));
     known
@@ -326,7 +325,7 @@ fn vote(layout: Layout, lines: &[&[u8]], options: ReadOptions) -> FormatGuess {
         candidate.strangers += 1;
         candidate.first_stranger.get_or_insert_with(|| (number, start_of(line)));
     }
-    // A table may lack some URLs. Where it lacks more than it has, that is hardly their column.
+    // A table may lack some URLs. If it lacks more than it has, the column is hardly that of URLs.
     if without_url > candidate.records {
         candidate.strangers += without_url - candidate.records;
         let firsts = [candidate.first_stranger.take(), first_without_url];
@@ -335,8 +334,8 @@ fn vote(layout: Layout, lines: &[&[u8]], options: ReadOptions) -> FormatGuess {
     candidate
 }
 
-/// What writes the members of the array on lines that `lines` begin, if it is one of objects, or of
-/// rows with a header.
+/// The command that writes the elements of an array as lines, if `lines` are the start of an array
+/// of objects, or of rows with a header.
 fn way_out_of_array(lines: &[&[u8]]) -> Option<&'static str> {
     let mut text = lines.iter().flat_map(|line| line.iter()).filter(|byte| **byte > b' ');
     match [text.next()?, text.next()?, text.next()?] {
@@ -346,14 +345,14 @@ fn way_out_of_array(lines: &[&[u8]]) -> Option<&'static str> {
     }
 }
 
-/// Is the whole line a URL, with its scheme and without blanks but at its ends?
+/// Is the whole line a URL, with a scheme, and without blanks except at its ends?
 fn is_url_alone(line: &[u8]) -> bool {
     let line = without_blanks(line);
     parts::scheme_length(line).is_some_and(|end| line[end..].starts_with(b"://"))
         && line.iter().all(|byte| *byte > b' ')
 }
 
-/// The text without blanks and controls at its ends.
+/// The text without blanks and control characters at its ends.
 fn without_blanks(text: &[u8]) -> &[u8] {
     let is_text = |byte: &u8| *byte > b' ';
     let start = text.iter().position(is_text).unwrap_or(text.len());
@@ -361,13 +360,13 @@ fn without_blanks(text: &[u8]) -> &[u8] {
     &text[start..end]
 }
 
-/// Could this be meant as a URL? On a list, a line of a log or a table is none.
+/// Could this be meant as a URL? In a list, a line of a log or of a table is not.
 fn is_url(url: &[u8], is_list: bool) -> bool {
     let has_scheme = parts::scheme_length(url).is_some();
     if !is_list {
         return has_scheme || url.contains(&b'.') || url.contains(&b'/');
     }
-    // A line of a log holds blanks, and URLs within; a list may hold some with blanks.
+    // Lines of logs have blanks, and URLs inside; but URLs of a list may have blanks, too.
     let url = without_blanks(url);
     let first = url.split(|byte| *byte == b' ').next().unwrap_or_default();
     let blanks = url.iter().filter(|byte| **byte == b' ').count();
@@ -383,7 +382,7 @@ fn is_url(url: &[u8], is_list: bool) -> bool {
 
 fn start_of(line: &[u8]) -> String {
     let line = parts::without_userinfo(line);
-    // The line may be in a file that somebody writes to.
+    // Copied: another process may write to the mapped file.
     let copy = line[..line.len().min(200)].to_vec();
     show(&copy).to_string()
 }

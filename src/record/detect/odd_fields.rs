@@ -1,24 +1,24 @@
-//! Fields of the first lines of a table that are not what they are taken for.
+//! Fields whose values in the first lines of a table do not fit.
 
 use crate::bytes::show;
 use crate::record::entries::{Entries, Entry, Layout, ReadOptions, Workspace};
 use crate::record::fields::time;
 use crate::record::{Fields, is_status};
 
-/// A field of which most values in the first lines are not understood.
+/// A field most of whose values in the first lines cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OddField {
     /// Its name on the command line.
     pub field: &'static str,
-    /// How many values are not understood.
+    /// How many values cannot be parsed.
     pub odd: usize,
-    /// How many there are.
+    /// How many values there are.
     pub values: usize,
-    /// The first that is not understood, safe to print, cut short.
+    /// The first that cannot be parsed, shortened and safe to print.
     pub first: String,
 }
 
-/// The odd fields of `lines`, which are laid out as `layout` says.
+/// The odd fields of `lines`, read by `layout`.
 pub(super) fn odd_fields(lines: &[&[u8]], layout: &Layout, options: ReadOptions) -> Vec<OddField> {
     let mut workspace = Workspace::default();
     let text = lines.join(&options.separator);

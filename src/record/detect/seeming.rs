@@ -1,4 +1,4 @@
-//! What a file may be instead that is taken for a list, by its first lines.
+//! What a file that is read as a list may be instead, judged by its first lines.
 
 use std::collections::BTreeMap;
 
@@ -7,27 +7,27 @@ use serde_json::Value;
 
 use crate::record::formats::{cell, first_row, json};
 
-/// Fewest lines that say something where the first of them is no header.
+/// Fewest lines for a judgement where the first is not a header.
 const LINES_MIN: usize = 10;
 
-/// Fewest lines that say something where the first of them is a header.
+/// Fewest lines for a judgement where the first is a header.
 const LINES_WITH_HEADER_MIN: usize = 3;
 
-/// Share of the lines that have to have as many cells, in percent.
+/// Share of the lines that must have the same number of cells, in percent.
 const SHARE_MIN_PERCENT: usize = 90;
 
-/// What may part the cells of a table.
+/// Possible delimiters of tables.
 const DELIMITERS: [u8; 5] = [b',', b';', b'\t', b'|', b' '];
 
 /// The statuses that most answers have.
 const EVERYDAY_STATUSES: [&str; 11] =
     ["200", "204", "206", "301", "302", "304", "307", "308", "403", "404", "500"];
 
-/// How many places in JSON lines are told at most.
+/// Most places in JSON lines that are named.
 const PLACES_MAX: usize = 3;
 
-/// How far down in arrays URLs are looked for. Reason: as much as documents of browsers have
-/// (HAR: entries, requests, their URL).
+/// How deep URLs are looked for in JSON. Reason: the depth in HAR files (entries, requests, their
+/// URL).
 const LEVELS_MAX: usize = 6;
 
 /// What a list may be instead.
@@ -35,29 +35,29 @@ const LEVELS_MAX: usize = 6;
 pub enum Seeming {
     /// A table.
     Table {
-        /// Have most of the lines several URLs? If not, they have as many cells each.
+        /// Do most lines have several URLs? Otherwise they have the same number of cells.
         has_several_urls: bool,
-        /// What parts its cells.
+        /// The delimiter of its cells.
         delimiter: u8,
-        /// Its columns, as its first line names them; empty if that is no header.
+        /// Its columns, as the header names them; empty without a header.
         columns: String,
     },
-    /// JSON lines: where in them the URL may be, as JSON pointers, the best first.
+    /// JSON lines: where the URL may be, as JSON pointers, the best first.
     Json(Vec<String>),
-    /// JSON lines, each around a line of a log: where that is, as a JSON pointer.
+    /// JSON lines, each of which contains a line of a log.
     JsonAroundLog {
-        /// The pointer.
+        /// Where that line is, as a JSON pointer.
         place: String,
-        /// Is it the first line of a request alone (`GET /a HTTP/1.1`)?
+        /// Is it only a request line (`GET /a HTTP/1.1`)?
         is_request: bool,
     },
-    /// A JSON document, with URLs in arrays or over several lines.
+    /// A JSON document, with URLs in arrays, or of several lines.
     JsonDocument,
-    /// Objects in JSON, each over several lines, that have their URL where it mostly is.
+    /// JSON objects of several lines each, with the URL in a usual place.
     JsonOverLines,
-    /// JSON lines with other words before each object, such as those of syslog.
+    /// JSON lines with text before each object, such as that of syslog.
     JsonBehindWords,
-    /// A list with codes for the colors of a terminal.
+    /// A list with terminal color codes.
     Colored,
 }
 
@@ -73,7 +73,7 @@ impl Seeming {
 }
 
 fn of_table(lines: &[&[u8]]) -> Option<Seeming> {
-    // What stands above a table is often told as a comment.
+    // Lines above a table often are comments.
     let is_part = |line: &&&[u8]| {
         !line.starts_with(b"#") || line.iter().any(|byte| DELIMITERS[..4].contains(byte))
     };
@@ -119,8 +119,8 @@ fn of_table(lines: &[&[u8]]) -> Option<Seeming> {
     (lines.len() >= lines_min).then_some(Seeming::Table { has_several_urls, delimiter, columns })
 }
 
-/// What stands in front of another URL than the first on `line`, or of the quote before it, if that
-/// parts the cells of tables.
+/// The byte before a URL of `line` other than the first, or before its quote, if that byte is a
+/// delimiter of tables.
 fn parts_urls(line: &[u8]) -> Option<u8> {
     memmem::find_iter(line, b"://").skip(1).find_map(|at| {
         let before = line[..at].strip_suffix(b"http").or(line[..at].strip_suffix(b"https"))?;
@@ -129,8 +129,8 @@ fn parts_urls(line: &[u8]) -> Option<u8> {
     })
 }
 
-/// Have nearly all of `lines` as many of the byte `delimiter`, with something behind the last that
-/// is hardly the end of a URL, and not all of them in a query alone?
+/// Do nearly all of `lines` have the same number of `delimiter`, not all of them in a query, and
+/// after the last something that is hardly the end of a URL?
 fn parts_cells(lines: &[&[u8]], delimiter: u8) -> bool {
     let count = |line: &[u8]| memchr_iter(delimiter, line).count();
     let cells = lines.last().map_or(0, |line| count(line));
@@ -149,8 +149,8 @@ fn parts_cells(lines: &[&[u8]], delimiter: u8) -> bool {
         && lines.iter().skip(1).any(is_outside)
 }
 
-/// What parts URLs from numbers or words in brackets behind them in nearly all of `lines`: one
-/// blank or one bar. A blank alone may be a part of a URL.
+/// The delimiter between URLs and numbers or bracketed words after them in nearly all of `lines`:
+/// one blank or one bar. A blank by itself may be a part of a URL.
 fn parts_values(lines: &[&[u8]]) -> Option<u8> {
     let has_value = |line: &[u8], delimiter: u8| {
         let mut cells = line.split(|byte| *byte == delimiter);
@@ -168,8 +168,8 @@ fn parts_values(lines: &[&[u8]]) -> Option<u8> {
     })
 }
 
-/// Has all that is behind the first `delimiter` of `line` digits at its start, as numbers have, or
-/// a sign before them?
+/// Does all that follows the first `delimiter` of `line` start with digits, or with a sign and
+/// digits?
 fn ends_in_numbers(line: &[u8], delimiter: u8) -> bool {
     let is_number = |cell: &[u8]| {
         let digits = cell.strip_prefix(b"-").unwrap_or(cell);
@@ -178,8 +178,8 @@ fn ends_in_numbers(line: &[u8], delimiter: u8) -> bool {
     line.split(|byte| *byte == delimiter).skip(1).all(is_number)
 }
 
-/// Is what is behind the last `delimiter` of `line` a status that servers give every day? Ends of
-/// paths are numbers of all sizes.
+/// Is what follows the last `delimiter` of `line` a frequent status? The end of a path may be any
+/// number.
 fn ends_in_status(line: &[u8], delimiter: u8) -> bool {
     let last = line.rsplit(|byte| *byte == delimiter).next().unwrap_or_default();
     EVERYDAY_STATUSES.iter().any(|status| status.as_bytes() == last)
@@ -190,14 +190,14 @@ fn without_quotes(cell: &[u8]) -> &[u8] {
     cell.strip_prefix(b"\"").and_then(|cell| cell.strip_suffix(b"\"")).unwrap_or(cell)
 }
 
-/// JSON lines, if most of `lines` are objects. Names of members with commas, which `--field` cannot
-/// tell, are left out, and so is what is in arrays.
+/// JSON lines, if most of `lines` are objects. Members whose names contain commas, which `--field`
+/// cannot name, are left out, and so is what is in arrays.
 fn of_json(lines: &[&[u8]]) -> Option<Seeming> {
     let is_object = |line: &&&[u8]| line.trim_ascii_start().first() == Some(&b'{');
     let objects: Vec<Value> = lines
         .iter()
         .filter(is_object)
-        // Copied: the line may be in a file that somebody writes to.
+        // Copied: another process may write to the mapped file.
         .map(|line| line.to_vec())
         .filter_map(|line| serde_json::from_slice(&line).ok())
         .collect();
@@ -235,7 +235,7 @@ fn of_json(lines: &[&[u8]]) -> Option<Seeming> {
     let mut places: Vec<(String, usize)> = places.into_iter().collect();
     places.retain(|(place, count)| 2 * count > objects.len() && !place.contains(','));
     places.sort_by_key(|(place, count)| (!is_named_as_url(place), std::cmp::Reverse(*count)));
-    // Of one object alone the URLs of its arrays are the ones, not those of its settings.
+    // In a single object the URLs in its arrays are the records, not those of its settings.
     if in_arrays > 0 && (places.is_empty() || lines.len() == 1) {
         return Some(Seeming::JsonDocument);
     }
@@ -251,7 +251,7 @@ fn of_document(lines: &[&[u8]]) -> Option<Seeming> {
     if !opens {
         return None;
     }
-    // Copied: the line may be in a file that somebody writes to.
+    // Copied: another process may write to the mapped file.
     let text = lines.join(&b'\n');
     let first = serde_json::Deserializer::from_slice(&text).into_iter::<Value>().next();
     if let Some(Ok(object @ Value::Object(_))) = first
@@ -268,7 +268,7 @@ fn of_colors(lines: &[&[u8]]) -> Option<Seeming> {
     (2 * count > lines.len()).then_some(Seeming::Colored)
 }
 
-/// JSON lines with words before them, if most of `lines` are that.
+/// JSON lines with text before the objects, if most of `lines` are that.
 fn of_words(lines: &[&[u8]]) -> Option<Seeming> {
     let is_behind_words = |line: &&&[u8]| {
         let line = line.trim_ascii_end();
@@ -279,7 +279,7 @@ fn of_words(lines: &[&[u8]]) -> Option<Seeming> {
     (2 * count > lines.len()).then_some(Seeming::JsonBehindWords)
 }
 
-/// Is the first line of a request in `text`, such as `GET /a HTTP/1.1`?
+/// Does `text` contain a request line, such as `GET /a HTTP/1.1`?
 fn has_request(text: &str) -> bool {
     let before = text.split_once(" HTTP/").map(|(before, _)| before);
     before
@@ -287,7 +287,7 @@ fn has_request(text: &str) -> bool {
         .is_some_and(|(method, _)| method.as_bytes().last().is_some_and(u8::is_ascii_uppercase))
 }
 
-/// Is `value` a URL, or is one in it, in a few levels?
+/// Is `value` a URL, or does it contain one within [`LEVELS_MAX`] levels?
 fn has_url(value: &Value) -> bool {
     let mut open = vec![(value, 0)];
     while let Some((value, depth)) = open.pop() {
@@ -313,7 +313,7 @@ fn may_be_url(place: &str, text: &str) -> bool {
     is_like_one && !text.contains(' ') && !last_name(place).contains("refer")
 }
 
-/// Has the member at `place` a name that members with URLs have?
+/// Does the member at `place` have a usual name for URLs?
 fn is_named_as_url(place: &str) -> bool {
     let name = last_name(place);
     ["url", "uri", "path", "page", "link", "href"].iter().any(|word| name.contains(word))

@@ -1,7 +1,7 @@
-//! Families of user agents: which bot, or something that people use.
+//! Families of user agents: bots by name, libraries, browsers.
 
-/// Families that are known by a word in their name, in lower case, and how they are shown. The
-/// first that occurs counts.
+/// Families: a word of their name, in lower case, and how they are shown. The first that occurs
+/// counts.
 ///
 /// Source: the operators' own pages on their crawlers, as of 2026-11; and the names that libraries
 /// send by default.
@@ -66,13 +66,13 @@ const FAMILIES: &[(&str, &str)] = &[
     ("mod_pagespeed", "mod_pagespeed"),
 ];
 
-/// Parts of words by which others give themselves away.
+/// Parts of words that show other bots.
 const TRAITS: [&str; 12] = [
     "bot", "crawl", "spider", "slurp", "fetch", "preview", "headless", "scan", "monitor", "check",
     "scrap", "google-",
 ];
 
-/// Words with such a part that do not name a bot, but say what it is: `Digg Feed Fetcher`.
+/// Words with such a part that are not the name of a bot, but its kind: `Digg Feed Fetcher`.
 const KINDS: &[&str] = &[
     "bot",
     "robot",
@@ -92,10 +92,10 @@ const KINDS: &[&str] = &[
     "checker",
 ];
 
-/// How words with such a part begin that are no bots: CUBOT makes telephones.
+/// How words with such a part begin that are not bots: CUBOT makes phones.
 const NOT_BOTS: &str = "cubot";
 
-/// Words of browsers that stand where bots have their name: behind `(compatible; `, or before the
+/// Words of browsers in the places where bots have their name: after `(compatible; `, or before the
 /// address of a page.
 const OF_BROWSERS: &[&str] = &[
     "abrowse",
@@ -130,21 +130,21 @@ const OF_BROWSERS: &[&str] = &[
     "x11",
 ];
 
-/// Bytes of an agent that are looked at. Reason: names stand in front; the rest is versions.
+/// Bytes of an agent that are read. Reason: names come first; the rest is versions.
 const LOOKED_AT_BYTES: usize = 512;
 
-/// Longest word that is taken for a name. Reason: rows of a report stay readable.
+/// Longest word in bytes that is taken for a name. Reason: rows of a report stay readable.
 const NAME_BYTES_MAX: usize = 40;
 
-/// The name of those that people use.
+/// The name of the family of browsers.
 pub const BROWSERS: &str = "browsers";
 
 /// The family of `agent`, whose escapes are undone: a bot, a library, [`BROWSERS`], or `other`;
 /// `none` for an empty one.
 ///
 /// What begins with `Mozilla/` or `Opera/` is a browser unless a word of it is a bot's, it has a
-/// name of its own behind `(compatible; `, or it gives the address of a page about itself. Of other
-/// programs, those that are bots or give the address of a page are told by their name.
+/// name of its own after `(compatible; `, or it gives the address of a page about itself. Other
+/// programs that are bots or give the address of a page are shown by their name.
 pub fn family(agent: &[u8]) -> String {
     let agent = &agent[..agent.len().min(LOOKED_AT_BYTES)];
     if agent.is_empty() || agent == b"-" {
@@ -170,7 +170,7 @@ pub fn family(agent: &[u8]) -> String {
     }
 }
 
-/// An agent that has `+` in the place of blanks, as W3C logs have, with blanks.
+/// `agent` with blanks, if it has `+` instead, as in W3C logs.
 fn with_blanks(agent: String) -> String {
     if agent.contains(' ') {
         agent
@@ -181,13 +181,13 @@ fn with_blanks(agent: String) -> String {
 
 /// The address of a page in an agent, `+https://a.test/about`.
 struct Page<'a> {
-    /// What stands before it.
+    /// The text before it.
     before: &'a str,
-    /// What follows its scheme.
+    /// The address without its scheme.
     address: &'a str,
 }
 
-/// An agent without the address of a page, and that page.
+/// `agent` without the address of a page, and that page.
 fn without_page(agent: &str) -> (String, Option<Page<'_>>) {
     let start = ["http://", "https://"].iter().filter_map(|scheme| agent.find(scheme)).min();
     let Some(start) = start else { return (agent.to_string(), None) };
@@ -199,12 +199,12 @@ fn without_page(agent: &str) -> (String, Option<Page<'_>>) {
 }
 
 impl Page<'_> {
-    /// Is it marked by a plus sign, or has it a bot's word? Browsers have no such pages.
+    /// Is it marked by a plus sign, or does it contain a word of bots? Browsers have no such pages.
     fn is_about_the_agent(&self) -> bool {
         self.before.trim_end().ends_with('+') || telling_words(self.address).next().is_some()
     }
 
-    /// What stands with it in brackets, or before them; or its host.
+    /// The name next to it in brackets, or before the brackets; or its host.
     fn name(&self) -> String {
         let (outside, inside) = self.before.rsplit_once('(').unwrap_or((self.before, ""));
         let product = outside.trim_end().rsplit([' ', ';']).next().unwrap_or_default();
@@ -213,12 +213,12 @@ impl Page<'_> {
     }
 }
 
-/// The first word, unless browsers have it.
+/// The first word, unless it is one of browsers.
 fn own_name(text: &str) -> Option<&str> {
     words(text).next().filter(|word| starts_with_letter(word) && !OF_BROWSERS.contains(word))
 }
 
-/// The words that have one of the [`TRAITS`]. They are names, mostly: `SomeBot/1.0`.
+/// The words with one of the [`TRAITS`]. Mostly they are names: `SomeBot/1.0`.
 fn telling_words(agent: &str) -> impl Iterator<Item = &str> {
     let has_trait = |word: &&str| TRAITS.iter().any(|one| word.contains(one));
     words(agent).filter(has_trait).filter(|word| !word.starts_with(NOT_BOTS))
@@ -235,7 +235,7 @@ fn kind_and_name(agent: &str) -> Option<String> {
     Some(name.map_or(kind.to_string(), |name| format!("{name} {kind}")))
 }
 
-/// Is `word` one of the [`KINDS`], or are several of them?
+/// Is `word` one of the [`KINDS`], or several of them joined?
 fn is_kind(word: &str) -> bool {
     KINDS.contains(&word) || word.strip_suffix('s').is_some_and(|one| KINDS.contains(&one))
 }
@@ -276,7 +276,7 @@ mod tests {
             ("Mozilla/5.0 (compatible; SomeBot/1.0; +http://x.test)", "somebot"),
             ("Mozilla/5.0 (X11; http://x.test/about) AcmeBot/2.0", "acmebot"),
             ("Mozilla/5.0 (compatible; Google-InspectionTool/1.0)", "google-inspectiontool"),
-            // What is behind `compatible`.
+            // The text after `compatible`.
             ("Mozilla/5.0 (compatible; Embedly/0.2; +http://support.embed.ly/)", "embedly"),
             ("Mozilla/5.0 (compatible; theoldreader.com; 2 subscribers)", "theoldreader.com"),
             ("Mozilla/5.0 (compatible; SiteAudit/6.1; +http://a.test/robot/)", "siteaudit"),

@@ -7,10 +7,10 @@ use memchr::memchr;
 /// Longest text of a time in bytes. Reason: twice that of the longest spelling in use.
 const TIME_BYTES_MAX: usize = 64;
 
-/// The time of a line, and what stands around it.
+/// The time of a line, and what is around it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BracketedTime<'a> {
-    /// What is in front of the bracket, with its blank.
+    /// What precedes the bracket, with a blank at its end.
     pub(crate) before: &'a [u8],
     /// What is in the brackets.
     pub(crate) text: &'a [u8],
@@ -19,8 +19,8 @@ pub(crate) struct BracketedTime<'a> {
 }
 
 impl BracketedTime<'_> {
-    /// Finds the first brackets between blanks that hold something like a time. A user name in
-    /// front of it may have brackets, too.
+    /// Finds the first brackets between blanks with something like a time in them. A user name
+    /// before the time may have brackets, too.
     #[inline]
     pub(crate) fn find(line: &[u8]) -> Option<BracketedTime<'_>> {
         let mut start = 0;

@@ -5,11 +5,11 @@
 
 use memchr::memchr;
 
-/// What is left of a line of fields that are parted by blanks.
+/// The rest of a line whose fields are separated by blanks.
 ///
 /// A field is bare (up to the next blank), `"quoted"` or `[bracketed]`. A quoted one ends at the
-/// first quote that no backslash escapes and that a blank or the end of the line follows: so a
-/// quote that a careless server did not escape mostly does no harm.
+/// first quote that is not escaped by a backslash and is followed by a blank or the end of the
+/// line: so a quote that a careless server did not escape mostly does no harm.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cut<'a> {
     rest: &'a [u8],
@@ -25,8 +25,8 @@ impl<'a> Cut<'a> {
         self.rest
     }
 
-    /// The bytes up to the next blank, which is dropped, or to the end; `None` at the end. Empty
-    /// where two blanks follow each other.
+    /// The bytes up to the next blank, which is skipped, or to the end; `None` at the end. Empty
+    /// between two blanks.
     #[inline]
     pub(crate) fn word(&mut self) -> Option<&'a [u8]> {
         if self.rest.is_empty() {
@@ -36,7 +36,7 @@ impl<'a> Cut<'a> {
         Some(self.take(0, end, end))
     }
 
-    /// The next word behind any number of blanks.
+    /// The next word after any number of blanks.
     #[inline]
     pub(crate) fn padded_word(&mut self) -> Option<&'a [u8]> {
         let blanks = self.rest.iter().position(|byte| *byte != b' ')?;
@@ -54,14 +54,14 @@ impl<'a> Cut<'a> {
         (end > 0 && is_last).then(|| self.take(dashes, end, end))
     }
 
-    /// The text of a quoted field; `None` if there is no quote in front, or none behind it.
+    /// The text of a quoted field; `None` if its first or last quote is missing.
     #[inline]
     pub(crate) fn quoted(&mut self) -> Option<&'a [u8]> {
         self.quoted_before(|_| true)
     }
 
-    /// The text of a quoted field whose last quote is followed by a blank and what `is_next` knows,
-    /// or by nothing.
+    /// The text of a quoted field whose last quote is followed by nothing, or by a blank and text
+    /// for which `is_next` is true.
     #[inline]
     pub(crate) fn quoted_before(&mut self, is_next: impl Fn(&[u8]) -> bool) -> Option<&'a [u8]> {
         let rest = self.rest;
@@ -98,7 +98,7 @@ impl<'a> Cut<'a> {
         }
     }
 
-    /// Returns the bytes from `start` to `end` and goes on behind `behind` and a blank.
+    /// Returns `rest[start..end]` and continues one byte after `after`, where a blank is.
     #[inline]
     fn take(&mut self, start: usize, end: usize, behind: usize) -> &'a [u8] {
         let text = &self.rest[start..end];
@@ -109,22 +109,22 @@ impl<'a> Cut<'a> {
 
 /// Is the byte at `at` escaped, by an odd number of backslashes in front of it?
 ///
-/// Linear for all quotes of a line together: the backslashes in front of one are behind the one
-/// before.
+/// Linear for all quotes of a line together: the backslashes before a quote are after the previous
+/// one.
 #[inline]
 pub(crate) fn is_escaped(text: &[u8], at: usize) -> bool {
     let backslashes = text[..at].iter().rev().take_while(|byte| **byte == b'\\').count();
     backslashes % 2 == 1
 }
 
-/// `text`, or nothing if it is the sign for that, `-`.
+/// `text`, or nothing if it is `-`.
 #[inline]
 pub(crate) fn value(text: &[u8]) -> &[u8] {
     if text == b"-" { b"" } else { text }
 }
 
-/// The host `text`, or nothing for what stands for no host: `-`, and `_`, which is nginx's name for
-/// a server that answers to any name; with a port or without.
+/// The host `text`, or nothing for `-` and for `_`, which is nginx's name for a server that answers
+/// to any name; with a port or without.
 #[inline]
 pub(crate) fn host_value(text: &[u8]) -> &[u8] {
     match text {
@@ -133,7 +133,7 @@ pub(crate) fn host_value(text: &[u8]) -> &[u8] {
     }
 }
 
-/// Is `text` the status of an answer: three digits?
+/// Is `text` the status of a response: three digits?
 #[inline]
 pub(crate) fn is_status(text: &[u8]) -> bool {
     text.len() == 3 && is_number(text)

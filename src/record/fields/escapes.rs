@@ -1,4 +1,4 @@
-//! Undoing the escapes of a field.
+//! Undoes the escapes of a field.
 
 use crate::bytes::hex;
 use crate::record::found::Escapes;
@@ -8,9 +8,9 @@ impl Escapes {
     ///
     /// - Shape: `text` itself if nothing in it is escaped; otherwise `buffer`, which is emptied
     ///   first.
-    /// - Limits: never longer than `text`. Linear; no allocation beside the buffer's.
-    /// - Failure: none. What is no escape stays as it is. A `\u` of JSON that is half of a pair of
-    ///   surrogates becomes U+FFFD.
+    /// - Limits: never longer than `text`. Linear; no allocation except for the buffer.
+    /// - Failure: none. Anything that is not a valid escape stays as it is. A `\u` of JSON that is
+    ///   half of a surrogate pair becomes U+FFFD.
     /// - Source: Apache `ap_escape_logitem` and nginx `log_format escape=default`; RFC 8259 section
     ///   7; RFC 4180 section 2; HAProxy `lf_encode_chunk`; see [`Escapes`].
     pub fn undo<'a>(self, text: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
@@ -45,7 +45,7 @@ impl Escapes {
     }
 }
 
-// Each of these undoes the escape that `text` starts with, and returns its length, at least 1.
+// Each of these undoes the escape at the start of `text`, and returns its length, at least 1.
 
 fn backslash(text: &[u8], out: &mut Vec<u8>) -> usize {
     let byte = match text {
@@ -66,7 +66,7 @@ fn backslash(text: &[u8], out: &mut Vec<u8>) -> usize {
         _ => b'\\',
     };
     out.push(byte);
-    // A backslash that escapes nothing is taken alone.
+    // A backslash that escapes nothing is kept.
     if byte == b'\\' && text.get(1) != Some(&b'\\') { 1 } else { 2 }
 }
 

@@ -1,16 +1,16 @@
-//! Whether a column of a log names hosts.
+//! Tells whether a column of a log has hosts.
 
 use super::cut::{host_value, is_number};
 
-/// What the texts of a column say of hosts.
+/// What share of the texts in a column are hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HostShare {
-    /// Half of them say something, and nine tenths of those may be hosts, with or without a port;
-    /// one at least is sure to be.
+    /// At least half of them are not empty, and of these nine tenths may be hosts, with or without
+    /// a port; at least one certainly is.
     pub(crate) is_host: bool,
-    /// There is a name with a dot among them, not addresses alone.
+    /// At least one is a name with a dot, not an address.
     pub(crate) has_names: bool,
-    /// There is such a name among them, or any word with a port.
+    /// At least one is such a name, or any word with a port.
     pub(crate) has_labels: bool,
     /// Nine tenths have a port.
     pub(crate) has_port: bool,
@@ -19,7 +19,7 @@ pub(crate) struct HostShare {
 /// What one text may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// The sign for no host. Scanners name none, and may come in crowds.
+    /// The sign for no host. Scanners send none, and may be frequent.
     Nothing,
     /// A name with a dot, the last label of which starts with a letter, or `localhost`.
     Name,
@@ -27,8 +27,8 @@ enum Kind {
     Address,
     /// Another word with a port: `intranet:8080`, `WWW.A.TEST:80`.
     Word,
-    /// What is a name where others are: one with a dot or an empty port behind, or in capitals. S3
-    /// writes `REST.GET.OBJECT`, programs write `nginx.service:` in front of their messages.
+    /// A name only if others are: one that ends with a dot or an empty port, or is in capitals. S3
+    /// writes `REST.GET.OBJECT`, programs write `nginx.service:` before their messages.
     Odd,
     /// Anything else.
     Other,
@@ -94,7 +94,7 @@ fn port(text: &[u8]) -> Option<&[u8]> {
     let colon = text.iter().rposition(|byte| *byte == b':')?;
     let port = &text[colon + 1..];
     let is_port = port.is_empty() || is_number(port) && port.len() <= 5;
-    // The last group of an address is none.
+    // The last group of an IPv6 address is not a port.
     (is_port && !is_address(text)).then_some(port)
 }
 
@@ -111,7 +111,7 @@ fn is_label(label: &[u8]) -> bool {
     !label.is_empty() && label.iter().all(is_of_label)
 }
 
-/// Is there a dot in `name`, with what may be a top-level domain behind it?
+/// Is there a dot in `name` that is followed by a possible top-level domain?
 fn has_domain(name: &[u8]) -> bool {
     let last = name.rsplit(|byte| *byte == b'.').next().unwrap_or_default();
     (2..name.len()).contains(&last.len())

@@ -1,8 +1,8 @@
 //! HOT: once per line of a log. Splits the first line of a request.
 //!
-//! Price: a look at each byte of the method and at the last nine of the line; a search for the last
-//! blank where these are no protocol.
-//! Guard: `tests::agrees_with_words`, which splits at every blank instead.
+//! Price: a check of each byte of the method and of the last nine of the line; a search for the
+//! last blank if these are not a protocol. Guard: `tests::agrees_with_words`, which splits at every
+//! blank instead.
 
 use memchr::{memchr, memrchr};
 
@@ -21,8 +21,8 @@ pub(crate) struct Request<'a> {
 
 /// Splits the first line of a request, as servers log it between quotes.
 ///
-/// - Shape: the method ends at the first blank, the protocol starts behind the last one. What is
-///   between them is the target, even with blanks in it. Escapes of the log are left alone.
+/// - Shape: the method ends at the first blank, the protocol starts after the last one. Between
+///   them is the target, which may have blanks. Escapes of the log are left alone.
 /// - Limits: linear in `request.len()`; no allocation.
 /// - Failure: [`Reject::NoRequest`] if it is empty, `-`, or has `-` for its method;
 ///   [`Reject::NoPage`] for the method `CONNECT`; [`Reject::BadRequest`] for everything else that
@@ -44,7 +44,7 @@ pub(crate) fn split(request: &[u8]) -> Result<Request<'_>, Reject> {
     }
     let (method, rest) = (&request[..method_end], &request[method_end + 1..]);
     let (target, protocol) = match rest.split_last_chunk::<9>() {
-        // Bet: one digit, a dot, another digit, nothing behind them, and no second blank.
+        // Bet: one digit, a dot, another digit, then the end, and no second blank.
         Some((target, last)) if last.starts_with(b" HTTP/") && is_plain(target) => {
             (target, &last[1..])
         }
@@ -62,9 +62,9 @@ pub(crate) fn split(request: &[u8]) -> Result<Request<'_>, Reject> {
     Ok(Request { method, target, protocol })
 }
 
-/// Why what has this `method` and `target` asks for no page; `None` if it may. `OPTIONS *` is a
-/// request all the same; `PRI *` is none, but what a client of HTTP/2 begins with (RFC 9113 section
-/// 3.4), as it is logged by servers that do not speak that.
+/// Why a request with this `method` and `target` is not for a page; `None` if it may be. `OPTIONS
+/// *` is a request; `PRI *` is not, but the preface of HTTP/2 clients (RFC 9113 section 3.4), as
+/// logged by servers that do not speak HTTP/2.
 #[inline]
 pub(crate) fn refusal(method: &[u8], target: &[u8]) -> Option<Reject> {
     match method {
@@ -94,7 +94,7 @@ fn split_slowly(rest: &[u8]) -> (&[u8], &[u8]) {
     (rest, b"")
 }
 
-/// Why a line that starts with no method is no request.
+/// Why a line that does not start with a method is not a request.
 #[cold]
 fn no_method(request: &[u8]) -> Reject {
     if request.trim_ascii().is_empty() { Reject::NoRequest } else { Reject::BadRequest }

@@ -1,12 +1,12 @@
-//! Points in time as logs and indexes spell them, to seconds since 1970.
+//! Parses points in time as logs and indexes spell them, to seconds since 1970.
 
 /// The point in time that `time` names, in seconds since 1970-01-01 UTC; `clock` is the time of day
-/// where `time` is a date alone, and empty otherwise.
+/// where `time` is only a date, and empty otherwise.
 ///
 /// - Shape: Apache's `10/Nov/2016:00:01:02 +0800`, in brackets or not; ISO 8601 and RFC 3339
-///   (`2016-11-10T00:01:02.5Z`, with a blank for the `T`, with an offset or without); a date alone,
-///   with or without a `clock`; 14 digits `20140126200624`, also 17 (milliseconds), 12 (no seconds)
-///   and 8 (no clock); seconds since 1970 with or without a fraction, and 13, 16 or 19 digits of
+///   (`2016-11-10T00:01:02.5Z`, with a blank for the `T`, with an offset or without); a date, with
+///   or without a `clock`; 14 digits `20140126200624`, also 17 (milliseconds), 12 (no seconds) and
+///   8 (no clock); seconds since 1970 with or without a fraction, and 13, 16 or 19 digits of
 ///   milli-, micro- or nanoseconds.
 /// - Limits: years 1970 to 9999. Without an offset it is UTC. Fractions are cut off. Second 60 is
 ///   the one after second 59. No allocation; linear in the text, which may not be longer than 64
@@ -51,7 +51,7 @@ pub fn parse(time: &[u8], clock: &[u8]) -> Option<i64> {
     (0..=SECONDS_MAX).contains(&seconds).then_some(seconds)
 }
 
-/// Longest text that is looked at. Reason: the longest spelling is below 40 bytes.
+/// Longest text in bytes that is parsed. Reason: the longest spelling has less than 40.
 const TEXT_BYTES_MAX: usize = 64;
 
 const SECONDS_PER_DAY: i64 = 86_400;
@@ -68,7 +68,7 @@ const MONTHS: [[u8; 3]; 12] = [
 type Date = (i64, i64, i64);
 
 /// `seconds` as RFC 3339 in UTC, such as `2026-11-21T09:30:00Z`; years from 0 to 9999, others as
-/// the nearest of those.
+/// the nearest of these.
 pub fn show(seconds: i64) -> String {
     let seconds = seconds.clamp(-62_167_219_200, 253_402_300_799);
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
@@ -85,7 +85,7 @@ pub fn show(seconds: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// `time` starts with `count` digits; behind them there is nothing, or a point.
+/// The point in time of `time`: `count` digits, maybe followed by a fraction.
 fn digits_alone(time: &[u8], count: usize) -> Option<i64> {
     let (digits, fraction) = time.split_at(count);
     let is_whole = fraction.is_empty();

@@ -7,7 +7,7 @@
 //! words ...         [time] columns, among them a request and a status       access
 //! ```
 //!
-//! What the columns of a file are is told by a sample, in `infer.rs`.
+//! The columns of a file are inferred from a sample, in `infer.rs`.
 //!
 //! Price: a search for the end of each column up to the last that is wanted. No allocation.
 //! Guard: `tests::reads_what_was_written`, and the twin of `cut.rs`.
@@ -31,21 +31,21 @@ use crate::reject::Reject;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Access {
     name: &'static str,
-    /// Least number of words in front of the time; the last may have blanks in it.
+    /// Least number of words before the time; the last may contain blanks.
     words: usize,
-    /// Which of them is the host, if one is.
+    /// Which of them is the host, from 0, if one is.
     host_word: Option<usize>,
     /// What follows the time, up to the last column that is wanted.
     columns: Vec<Column>,
-    /// Does the status follow the request right away?
+    /// Does the status follow the request directly?
     is_status_next: bool,
-    /// What is wanted of common lines, if the columns begin as theirs do.
+    /// The columns to read in common lines, if the columns begin as theirs do.
     common_line: Option<CommonLine>,
-    /// All columns, as nginx would be told to write them; empty if the name says it all.
+    /// All columns, in the syntax of nginx's `log_format`; empty if the name says it all.
     columns_shown: String,
 }
 
-/// What stands in a column behind the time.
+/// The field of a column after the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
     Skipped,
@@ -117,7 +117,7 @@ impl Access {
                 }
                 Column::Size => found.fields.size = cut.number()?,
                 Column::Host => found.host = host_value(cut.field()?),
-                // A line may end early, but not before what its URL is made of.
+                // A line may end early, but not before the parts of its URL.
                 other => {
                     let Some(text) = cut.field().map(value) else { continue };
                     match other {
@@ -141,10 +141,10 @@ impl Access {
         })
     }
 
-    /// The host among the words in front of the time, or nothing; `None` if there are too few.
+    /// The host among the words before the time, or nothing; `None` if there are too few words.
     #[inline]
     fn host_of<'a>(&self, head: &'a [u8]) -> Option<&'a [u8]> {
-        // Bet: nobody has logged in. Then the words need not be counted.
+        // Bet: there is no user name. Then the words need not be counted.
         if self.words == 3 && self.host_word.is_none() && head.ends_with(b" - -") {
             return (head[0] != b' ').then_some(b"");
         }
@@ -168,8 +168,8 @@ impl Access {
     }
 }
 
-/// What is wanted of common lines with these columns; `None` if there is more to a URL than the
-/// request, or if that is not followed by status and size.
+/// How to read common lines with these columns; `None` if a URL needs more than the request, or if
+/// that is not followed by status and size.
 fn common_line(columns: &[Column]) -> Option<CommonLine> {
     let (first, rest) = columns.split_at_checked(CLF.len())?;
     let is_common =

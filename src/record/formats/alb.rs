@@ -93,7 +93,7 @@ impl Balancer {
     }
 }
 
-/// The tenth field behind the agent.
+/// The tenth field after the agent.
 fn redirect(mut cut: Cut<'_>) -> Option<&[u8]> {
     for _ in 0..9 {
         cut.field()?;

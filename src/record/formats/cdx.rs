@@ -1,4 +1,4 @@
-//! CDX indexes of web archives: a capture on each line, columns parted by blanks.
+//! CDX indexes of web archives: a capture on each line, columns separated by blanks.
 //!
 //! HOT: once per line. Price: one pass; no allocation.
 
@@ -15,14 +15,15 @@ use crate::reject::Reject;
 /// How the line starts that names the columns of those that follow.
 const HEADER: &[u8] = b" CDX ";
 
-/// Share of the lines that have to have the same columns where they are told by form, in percent.
+/// Share of the lines in which a column must have the same form, in percent, where there is no
+/// header.
 const SHARE_MIN_PERCENT: usize = 90;
 
 /// A CDX index with its columns.
 ///
 /// - Shape: a header names each column by a letter; without one, the columns are those of the
 ///   Wayback Machine's server (7, or 8 with a count), of its indexes (9, 10, 11), or of these with
-///   three more that tell where the original of a repeated capture is (12, 13, 14). `-` is nothing.
+///   three more for the original of a repeated capture (12, 13, 14). `-` means empty.
 /// - Size: of the compressed record (letter `S`), or of the document in its file (`n`).
 /// - Source: Internet Archive, "CDX File Format" and "CDX and DAT Legend"; pywb, `cdxobject.py`.
 #[derive(Clone, Debug)]
@@ -30,7 +31,7 @@ pub(crate) struct Cdx {
     slots: Vec<Slot>,
 }
 
-/// What a column of an index says.
+/// The field of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slot {
     Skip,
@@ -44,7 +45,7 @@ pub(super) enum Slot {
 }
 
 impl Slot {
-    /// Where in `found` its value goes, if anywhere.
+    /// The part of `found` for its value, if there is one.
     #[inline(always)]
     pub(super) fn place<'f, 'a>(self, found: &'f mut Found<'a>) -> Option<&'f mut &'a [u8]> {
         let fields = &mut found.fields;
@@ -72,7 +73,7 @@ pub(super) fn describe(slots: &[Slot]) -> String {
     text
 }
 
-/// Has a value the form that those of some column have?
+/// Tells whether a value has the form of a column.
 type Form = fn(&[u8]) -> bool;
 
 /// The columns that every index without a header starts with: `N b a m s k r`.
@@ -80,8 +81,8 @@ const USUAL: [Slot; 7] =
     [Slot::Skip, Slot::Time, Slot::Url, Slot::Mime, Slot::Status, Slot::Digest, Slot::Redirect];
 
 impl Cdx {
-    /// The format of the lines behind `header`, which starts with ` CDX `; `None` if it does not,
-    /// or names no column with URLs.
+    /// The format of the lines after `header`, which starts with ` CDX `; `None` if it does not, or
+    /// names no column with URLs.
     pub(crate) fn new(header: &[u8]) -> Option<Cdx> {
         let letters = header.strip_prefix(HEADER)?.split(|byte| *byte == b' ');
         let letters: Vec<&[u8]> = letters.filter(|letter| !letter.is_empty()).collect();
@@ -111,7 +112,7 @@ impl Cdx {
         let columns: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
         let mut slots = USUAL.to_vec();
         match columns.len() {
-            // The server counts repeated captures in one more column.
+            // The server may add a column with the count of repeated captures.
             7 | 8 => slots[6] = Slot::Size,
             11 | 14 => slots.extend([Slot::Skip, Slot::Size]),
             9 | 10 | 12 | 13 => {}
@@ -124,8 +125,8 @@ impl Cdx {
         (is_time && is_url).then_some(Cdx { slots })
     }
 
-    /// The format of an answer with some of the columns (`fl=`), in any order: a URL, a time or
-    /// both status and digest, and what else has a form of its own. Nearly all of `lines` have to
+    /// The format of a response with some of the columns (`fl=`), in any order: a URL, a time or
+    /// both status and digest, and other columns of a recognizable form. Nearly all of `lines` must
     /// have these.
     fn of_some_columns(lines: &[&[u8]]) -> Option<Cdx> {
         let rows: Vec<Vec<&[u8]>> =
@@ -156,7 +157,7 @@ impl Cdx {
     }
 }
 
-/// The columns of the header, or those of most lines without one.
+/// The columns of the header, or else those of most lines.
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     if let Some(format) = lines.iter().find_map(|line| Cdx::new(line)) {
         return Some(Arc::new(format));
@@ -224,7 +225,7 @@ impl LineFormat for Cdx {
     }
 }
 
-/// Do writers say so that they do not know?
+/// Does `value` mean that it is not known?
 #[inline]
 fn is_missing(value: &[u8]) -> bool {
     matches!(value, b"-" | b"null")

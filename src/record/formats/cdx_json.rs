@@ -1,4 +1,4 @@
-//! What the CDX server of the Wayback Machine answers in JSON: an array of arrays, one a line.
+//! JSON responses of the Wayback Machine's CDX server: an array of arrays, one per line.
 //!
 //! ```text
 //! [["urlkey","timestamp","original","mimetype","statuscode","digest","length"],
@@ -20,7 +20,7 @@ use crate::reject::Reject;
 /// How the line starts that names the columns of those that follow.
 const HEADER: &[u8] = b"[[";
 
-/// What an answer begins with that says all.
+/// The header of a response with all columns, which stands in for that of an empty response.
 const USUAL: &[u8] =
     br#"[["urlkey","timestamp","original","mimetype","statuscode","digest","length"],"#;
 
@@ -35,10 +35,10 @@ const NAMES: [(&[u8], Slot); 7] = [
     (b"length", Slot::Size),
 ];
 
-/// An answer with the columns that its first line names.
+/// A response with the columns that its first line names.
 ///
-/// - Shape: one array of strings on each line, behind it a comma, or a bracket after the last one.
-///   `-` is nothing. What follows an empty array is where to resume, and no record.
+/// - Shape: one array of strings on each line, followed by a comma, or by a bracket after the last
+///   one. `-` means empty. After an empty array comes the key to resume with, not a record.
 /// - Source: Internet Archive, "Wayback CDX Server API", `output=json`.
 #[derive(Clone, Debug)]
 pub(crate) struct CdxJson {
@@ -46,13 +46,13 @@ pub(crate) struct CdxJson {
 }
 
 impl CdxJson {
-    /// The format of the lines behind `header`; `None` if it names no column with URLs.
+    /// The format of the lines after `header`; `None` if it names no column with URLs.
     fn new(header: &[u8]) -> Option<CdxJson> {
         let mut slots = Vec::new();
         header.starts_with(HEADER).then_some(())?;
         each_string(header, |name| {
             let known = NAMES.iter().find(|(known, _)| *known == name).map(|(_, slot)| *slot);
-            // A column that comes twice is read once.
+            // Of a repeated column only the first is read.
             slots.push(known.filter(|slot| !slots.contains(slot)).unwrap_or(Slot::Skip));
         })?;
         slots.contains(&Slot::Url).then_some(CdxJson { slots })
@@ -62,7 +62,7 @@ impl CdxJson {
 /// The columns that the first line names.
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     let named = lines.iter().find_map(|line| CdxJson::new(line));
-    // An answer without records names no columns.
+    // A response without records names no columns.
     let is_empty = || lines.iter().all(|line| matches!(line.trim_ascii(), b"[]" | b"[[]]"));
     let format = named.or_else(|| is_empty().then(|| CdxJson::new(USUAL)).flatten());
     format.map(|format| Arc::new(format) as _)
@@ -79,7 +79,7 @@ impl LineFormat for CdxJson {
 
     #[inline]
     fn parse<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed {
-        // The array that holds all; the empty one in front of the key to resume with.
+        // The start of the outer array; the empty array before the key to resume with.
         if line.starts_with(HEADER) && CdxJson::new(line).is_some()
             || matches!(line, b"[" | b"]" | b"[]" | b"[]," | b"[]]" | b"[[]]")
         {
@@ -120,8 +120,8 @@ impl LineFormat for CdxJson {
     }
 }
 
-/// Gives `each` the strings of the array on `line`, without their quotes, escapes and all; `None`
-/// if it is no array of strings and nothing else.
+/// Passes the strings of the array on `line` to `each`, without quotes but with escapes; `None` if
+/// `line` is not exactly an array of strings.
 #[inline]
 fn each_string<'a>(line: &'a [u8], mut each: impl FnMut(&'a [u8])) -> Option<()> {
     let line = line.trim_ascii();

@@ -12,8 +12,8 @@ use crate::reject::Reject;
 
 /// A CDXJ index.
 ///
-/// - Shape: `KEY TIME {"url": ...}`, parted by one blank; a word for the kind of record may stand
-///   before the object. The time is 14 digits, or as in RFC 3339. Lines that start with `!` or `@`
+/// - Shape: `KEY TIME {"url": ...}`, separated by one blank; a word for the kind of record may
+///   precede the object. The time is 14 digits, or as in RFC 3339. Lines that start with `!` or `@`
 ///   are comments.
 /// - Source: pywb, "CDXJ Index"; OpenWayback, "CDXJ 1.0".
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ impl Cdxj {
     }
 }
 
-/// Words that a file may begin with, which no list does.
+/// Words that an index may begin with, but no list.
 const HEADERS: [&[u8]; 5] = [b"!OpenWayback-CDXJ", b"!context", b"!id", b"!keys", b"!meta"];
 
 /// An index, if one of the first lines looks like one, or the very first is its header.

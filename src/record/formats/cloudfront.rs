@@ -1,4 +1,4 @@
-//! Standard logs of Amazon CloudFront: the header of W3C logs, columns parted by tabs.
+//! Standard logs of Amazon CloudFront: the header of W3C logs, columns separated by tabs.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use crate::record::{Escapes, LineFormat};
 
 /// Logs of CloudFront.
 ///
-/// - Shape: `-` is nothing. The host is that of the viewer's request (`x-host-header`), or that of
-///   the distribution where the log is too old for it. User agents are escaped with percent signs,
+/// - Shape: `-` means empty. The host is that of the viewer's request (`x-host-header`), or that of
+///   the distribution in old logs without it. User agents are escaped with percent signs,
 ///   once or twice. In URLs each percent sign of the request is written `%25`.
 /// - Source: Amazon CloudFront Developer Guide, "Standard logging reference", and "Standard log
 ///   file format" for the escapes.
@@ -61,7 +61,7 @@ const COLUMNS: [&str; 33] = [
 /// Fewest columns of a log without its header: the first that CloudFront wrote.
 const COLUMNS_MIN: usize = 12;
 
-/// The format of a log that has lost its header, as a part of a file has, if `row` is a line of a
+/// The format of a log without its header, such as a part of a file, if `row` is a line of a
 /// standard log.
 fn recognize_row(row: &[u8]) -> Option<Extended> {
     let cells: Vec<&[u8]> = row.split(|byte| *byte == b'\t').collect();
@@ -83,9 +83,9 @@ fn recognize_row(row: &[u8]) -> Option<Extended> {
     is_row.then(|| Extended::new(header().as_bytes(), &CLOUDFRONT)).flatten()
 }
 
-/// The format of the first header in `lines`, if it names a column of CloudFront's own, or tabs are
-/// in the line behind it and it names none but those of a standard log; without a header, that of
-/// the first line.
+/// The format of the first header in `lines`, if it names a column that only CloudFront has, or if
+/// the line after it has tabs and all its names are those of a standard log; without a header, the
+/// format of the first line.
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     let Some(at) = lines.iter().position(|line| line.starts_with(HEADER)) else {
         let format = recognize_row(lines.iter().find(|line| !line.starts_with(b"#"))?)?;

@@ -14,9 +14,9 @@ pub(crate) const NAME: &str = "crawllog";
 /// A crawl log of Heritrix 1 to 3.
 ///
 /// - Shape: time, status, bytes, URL, how it was found, the page with the link, media type, thread,
-///   start and duration of the fetch, digest, source, annotations, and sometimes more. `-` is
-///   nothing; so is `no-type`. Statuses are those of HTTP, or of Heritrix: 1 for names that were
-///   resolved, below 0 for what was not fetched.
+///   start and duration of the fetch, digest, source, annotations, and sometimes more. `-` and
+///   `no-type` mean empty. Statuses are those of HTTP, or of Heritrix: 1 for host names that
+///   were resolved, negative for URLs that were not fetched.
 /// - Source: Heritrix, `UriProcessingFormatter`, and its user guide, "crawl.log".
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CrawlLog;
@@ -35,7 +35,7 @@ impl LineFormat for CrawlLog {
     #[inline]
     fn parse<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed {
         columns(line, found).unwrap_or_else(|| {
-            // The log as it is put into an archive starts with the record's own head.
+            // In an archive the log is a record, whose head comes first.
             match line.starts_with(b"metadata://") || line.starts_with(b"filedesc://") {
                 true => Parsed::Comment,
                 false => Parsed::Reject(Reject::Format),
@@ -44,7 +44,7 @@ impl LineFormat for CrawlLog {
     }
 }
 
-/// The columns of `line`; `None` if these are not what they should be.
+/// The columns of `line`; `None` if it does not have the shape.
 #[inline]
 fn columns<'a>(line: &'a [u8], found: &mut Found<'a>) -> Option<Parsed> {
     let fields = &mut found.fields;
@@ -74,7 +74,7 @@ fn columns<'a>(line: &'a [u8], found: &mut Found<'a>) -> Option<Parsed> {
         return None;
     }
     fields.referrer = value(cut.padded_word()?);
-    // The last hop was a redirect, of the URL before.
+    // The last hop was a redirect, from the URL in the column of the link.
     if path.ends_with(b"R") {
         fields.redirected_from = fields.referrer;
     }

@@ -17,11 +17,11 @@ use crate::record::quoted::{QuotedRows, Row};
 use crate::record::{Escapes, Found, Headerless, LineFormat, Parsed, Uneven};
 use crate::reject::Reject;
 
-/// A table of comma-separated values, or of values parted by semicolons or tabs.
+/// A table of values separated by commas, semicolons or tabs.
 ///
 /// - Shape: a cell that starts with a quote ends at the next one that is not doubled; delimiters
-///   and line ends in it are text. In other cells a quote is text. `-` and an empty cell are
-///   nothing. A table of one column has no delimiter, so that URLs may hold any of them.
+///   and line ends in it are text. In other cells a quote is text. `-` means empty.
+///   A table of one column has no delimiter, so that URLs may contain any of them.
 /// - Source: RFC 4180 section 2.
 #[derive(Clone, Debug)]
 pub(crate) struct Csv {
@@ -29,16 +29,16 @@ pub(crate) struct Csv {
     delimiter: u8,
 }
 
-/// What parts the cells of tables, the most usual first.
+/// The delimiters of tables, the most usual first.
 const DELIMITERS: [u8; 3] = [b',', b';', b'\t'];
 
-/// What parts the cells of a table with one column: nothing that is within a row outside quotes.
+/// The delimiter of a table with one column: a byte that does not occur outside quotes in a row.
 const NO_DELIMITER: u8 = b'\n';
 
 impl Csv {
-    /// The table whose first lines are `lines`, with the columns that the user tells. The delimiter
-    /// is the one by which the table begins first, and of those the one that is most often in its
-    /// first row.
+    /// The table that begins with `lines`, with the columns that the user has chosen. Of the
+    /// possible delimiters it is the one with which the table begins earliest, and of several the
+    /// one that is most frequent in its first row.
     ///
     /// Failure: that of [`Table::with_fields`].
     pub(crate) fn with_fields(lines: &[&[u8]], fields: &FieldMap) -> Result<Csv> {
@@ -80,7 +80,7 @@ pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     if let Some(csv) = headerless {
         return Some(Arc::new(csv));
     }
-    // One column with a name, and something in it: a line alone may be on a list.
+    // One column with a name, and at least one row: a single line may be a list.
     if lines.len() == 1 {
         return None;
     }
@@ -88,9 +88,9 @@ pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     Some(Arc::new(Csv { table, delimiter: NO_DELIMITER }))
 }
 
-/// Are `lines` parted by tabs, with quotes around cells in the first of them or in all others, or
-/// around a URL, or so that rows are as wide as the header only where quotes hold tabs and line
-/// ends? Elsewhere a quote in a table with tabs is text.
+/// Are `lines` separated by tabs and quoted: around cells in the first line or in all others,
+/// around a URL, or such that rows are as wide as the header only if tabs and line ends in quotes
+/// are text? In any other table with tabs a quote is text.
 pub(super) fn quotes_tabs(lines: &[&[u8]]) -> bool {
     let has_quotes =
         |line: &[u8]| line.first() == Some(&b'"') || memchr::memmem::find(line, b"\t\"").is_some();
@@ -102,8 +102,8 @@ pub(super) fn quotes_tabs(lines: &[&[u8]]) -> bool {
         || count > 1 && !rows.is_empty() && (are_quoted || has_quoted_cells(lines, count))
 }
 
-/// Do quotes in some of `lines`, which tabs part, hold a URL, or what would end a cell or a row of
-/// `count` cells?
+/// Do quotes in some of `lines`, which are separated by tabs, contain a URL? Or do they contain
+/// tabs and line ends, such that every row has `count` cells only if these are text?
 fn has_quoted_cells(lines: &[&[u8]], count: usize) -> bool {
     let plain_cells = |line: &[u8]| line.split(|byte| *byte == b'\t').count();
     let is_quoted_url = |cell: &[u8]| {
@@ -124,7 +124,7 @@ fn has_quoted_cells(lines: &[&[u8]], count: usize) -> bool {
         && whole.iter().any(|row| memchr(b'"', row).is_some())
 }
 
-/// The lines of a sample as one text again: where quotes hold line ends, a row is some of them.
+/// The lines of a sample, joined again: a row has several lines if line ends are within quotes.
 struct Text {
     bytes: Vec<u8>,
     separator: u8,
@@ -132,12 +132,12 @@ struct Text {
 
 impl Text {
     fn of(lines: &[&[u8]]) -> Text {
-        // Lines that NUL ends may hold newlines.
+        // Lines that end with NUL may contain newlines.
         let separator = if lines.iter().any(|line| line.contains(&b'\n')) { 0 } else { b'\n' };
         Text { bytes: lines.join(&separator), separator }
     }
 
-    /// The rows with `delimiter` between cells; of one whose quotes stay open, line by line.
+    /// The rows with `delimiter` between cells; if the quotes of a row stay open, its lines.
     fn rows(&self, delimiter: u8) -> Vec<&[u8]> {
         let mut quoted = QuotedRows::new(delimiter, self.separator, usize::MAX);
         let mut lines = Lines::new(&self.bytes, self.separator);
@@ -153,7 +153,8 @@ impl Text {
     }
 }
 
-/// The cells of `row`; `None` if a quote stays open or text follows one.
+/// The cells of `row`; `None` if a quote stays open or text follows one, or if there are more than
+/// [`COLUMNS_MAX`].
 fn split(row: &[u8], delimiter: u8) -> Option<Vec<Vec<u8>>> {
     let mut cells = Vec::new();
     let mut rest = Some(row);
@@ -170,7 +171,7 @@ fn split(row: &[u8], delimiter: u8) -> Option<Vec<Vec<u8>>> {
 /// A cell without the quotes around it.
 struct Cell<'a> {
     text: &'a [u8],
-    /// Are there doubled quotes in it that stand for one?
+    /// Does it contain doubled quotes, each of which stands for one?
     is_doubled: bool,
 }
 
@@ -442,7 +443,7 @@ mod tests {
     #[test]
     fn the_sample() {
         let sample = samples::sample("pages.csv");
-        // Its last row goes over two lines, which are joined by whoever cuts rows.
+        // Its last row spans two lines, which are joined where rows are cut.
         let sample = String::from_utf8(sample).unwrap().replace("over\ntwo", "over two");
         let urls = samples::sample_urls(sample.as_bytes(), recognize);
         assert_eq!(

@@ -6,11 +6,10 @@
 //!     errors name/version/cipher                                                    httpslog
 //! ```
 //!
-//! What syslog writes in front is skipped, and so are messages of the program itself. Connections
-//! without a request (`option tcplog`, failed handshakes) are told as that. The host is in none of
-//! the fields: it is what the administrator has had captured, of all headers of a request one told
-//! by a sample; where there is none, the name that a client of TLS has asked for (SNI). Requests of
-//! HTTP/2 have an absolute URL.
+//! A prefix by syslog is skipped, and so are messages of the program itself. Connections without a
+//! request (`option tcplog`, failed handshakes) are rejected as that. There is no field for the
+//! host: it may be among the captured headers, and a sample shows which one it is; otherwise it is
+//! the name that a TLS client has asked for (SNI). Requests of HTTP/2 have an absolute URL.
 //!
 //! Price: a search for the end of each field. No allocation.
 //! Source: HAProxy configuration manual, sections 8.2.3 and 8.2.4, "HTTP log format" and "HTTPS log
@@ -28,7 +27,7 @@ use crate::record::found::{Escapes, Found, Parsed};
 use crate::record::line_format::LineFormat;
 use crate::reject::Reject;
 
-/// Most captured headers that are looked at. Reason: people capture up to a dozen.
+/// Most captured headers that are checked. Reason: up to a dozen are usual.
 const CAPTURES_MAX: usize = 32;
 
 /// An HTTP log of HAProxy.
@@ -45,11 +44,11 @@ enum HostPlace {
     Nowhere,
     /// In a captured header of the request, counted from 0.
     Capture(usize),
-    /// In the name that the client has asked for by TLS.
+    /// In the server name that the TLS client has sent.
     ServerName,
 }
 
-/// The parts of a line that has the shape.
+/// The parts of a line of the right shape.
 struct Line<'a> {
     time: &'a [u8],
     is_encrypted: bool,
@@ -62,8 +61,8 @@ struct Line<'a> {
     rest: &'a [u8],
 }
 
-/// HAProxy's format, if at least half of `lines`, messages of the program left out, could be lines
-/// of it.
+/// HAProxy's format, if at least half of `lines`, not counting messages of the program, could be
+/// lines of it.
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     let requests: Vec<Line<'_>> = lines.iter().filter_map(|line| Line::read(line)).collect();
     let messages = lines.iter().filter(|line| is_message(line)).count();
@@ -73,8 +72,7 @@ pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
 }
 
 impl HostPlace {
-    /// Where most of `lines` name a host: the first header that does, and the name of TLS if none
-    /// does.
+    /// Where most of `lines` have a host: the first header with one, or else the TLS server name.
     fn of(lines: &[Line<'_>]) -> HostPlace {
         let names_hosts = |share: HostShare| share.is_host && share.has_names;
         let count = lines.iter().map(|line| captures(line.captures).count()).max().unwrap_or(0);
@@ -122,7 +120,7 @@ impl LineFormat for Haproxy {
         };
         found.host = host.map(host_value).unwrap_or_default();
         found.scheme = if line.is_encrypted { b"https" } else { b"" };
-        // What HAProxy writes for bytes that are no request.
+        // HAProxy writes this for bytes that are not a request.
         if line.request == b"<BADREQ>" {
             return Parsed::Reject(Reject::BadRequest);
         }
@@ -177,7 +175,7 @@ impl Line<'_> {
     }
 }
 
-/// The time of `line`, if a client with its port is in front.
+/// The time of `line`, if a client with its port precedes it.
 fn time_behind_client(line: &[u8]) -> Option<BracketedTime<'_>> {
     let time = BracketedTime::find(line)?;
     let client = time.before.strip_suffix(b" ")?.rsplit(|byte| *byte == b' ').next()?;
@@ -185,7 +183,7 @@ fn time_behind_client(line: &[u8]) -> Option<BracketedTime<'_>> {
     (port.len() < client.len() && is_number(port)).then_some(time)
 }
 
-/// What a line is that has not the shape of a request.
+/// The result for a line that does not have the shape of a request.
 #[cold]
 fn without_request(line: &[u8]) -> Parsed {
     if is_message(line) {
@@ -200,7 +198,7 @@ fn without_request(line: &[u8]) -> Parsed {
     Parsed::Reject(if is_connection { Reject::NoRequest } else { Reject::Format })
 }
 
-/// Is `line` what HAProxy tells about itself: `haproxy[14389]: Server static/srv1 is DOWN`?
+/// Is `line` a message of HAProxy itself: `haproxy[14389]: Server static/srv1 is DOWN`?
 fn is_message(line: &[u8]) -> bool {
     let is_started_with = |sign: &&str| line.starts_with(sign.as_bytes());
     time_behind_client(line).is_none()
@@ -213,7 +211,7 @@ fn captures(inner: &[u8]) -> impl Iterator<Item = &[u8]> {
     inner.split(|byte| *byte == b'|').filter(move |_| !inner.is_empty())
 }
 
-/// The name that a client of TLS has asked for, by what follows its request:
+/// The server name that a TLS client has sent, from what follows its request:
 /// `0/0000000000000000/0/0/0 a.test/TLSv1.3/TLS_AES_256_GCM_SHA384`.
 fn server_name(rest: &[u8]) -> Option<&[u8]> {
     let mut cut = Cut::new(rest);
@@ -223,7 +221,7 @@ fn server_name(rest: &[u8]) -> Option<&[u8]> {
     (version.starts_with(b"TLS") || version == b"-").then(|| value(name))
 }
 
-/// Is `text` `count` numbers between slashes, such as `10/0/-1/69/+109`?
+/// Is `text` made of `count` numbers separated by slashes, such as `10/0/-1/69/+109`?
 fn are_numbers(text: &[u8], count: usize) -> bool {
     let mut numbers = text.split(|byte| *byte == b'/');
     let is_signed = |number: &[u8]| is_number(number.strip_prefix(b"-").unwrap_or(number));

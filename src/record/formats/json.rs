@@ -24,30 +24,30 @@ use crate::reject::Reject;
 /// Objects on lines, such as logs of Caddy and of nginx, or the answers of an index.
 ///
 /// - Shape: any JSON value on each line. The URL is at the first of the [`USUAL`] places that has
-///   one, or where the user tells. Of equal names in an object the last counts. `-`, `""` and
-///   `null` are nothing, nor is a host `_`.
-/// - Failure: a line that is no JSON is [`Reject::Format`], one without a URL [`Reject::NoUrl`], or
-///   [`Reject::NoRequest`] if it has an empty request.
+///   one, or where the user says. Of equal names in an object the last counts. `-`, `""` and `null`
+///   mean empty, as does a host `_`.
+/// - Failure: a line that is not JSON is [`Reject::Format`], one without a URL [`Reject::NoUrl`],
+///   or [`Reject::NoRequest`] if it has an empty request.
 /// - Source: RFC 8259; JSON Lines; RFC 6901 for pointers.
 #[derive(Clone, Debug)]
 pub(crate) struct Json {
     name: &'static str,
     places: Places,
-    /// The places as pointers, of one part the best first.
+    /// The places as JSON pointers; of places for the same part the best first.
     pointers: Vec<String>,
-    /// What each place is about.
+    /// The part that each place is for.
     parts: Vec<Part>,
-    /// How many places the user has told; they come first.
+    /// How many places the user has given; they come first.
     told_places: usize,
-    /// Which places the first lines have, for people.
+    /// The places that the first lines have, for people.
     description: String,
-    /// Has the user told where the URL is?
+    /// Has the user said where the URL is?
     is_url_told: bool,
-    /// Has the user told where the query is? Then it belongs to any target that has none.
+    /// Has the user said where the query is? Then it belongs to any target without one.
     is_query_told: bool,
 }
 
-/// What a value is about.
+/// The part of a record that a value is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// A URL, or a path with its query.
@@ -58,17 +58,17 @@ pub(super) enum Part {
     Path,
     /// The query of a URL.
     Query,
-    /// The query of a URL, or the words that somebody has searched for.
+    /// The query of a URL, or search terms.
     Words,
-    /// What may be a URL where nothing else is.
+    /// A URL, if no other part is one.
     Link,
     Scheme,
     Port,
-    /// An object that is there for encrypted connections alone.
+    /// An object that only encrypted connections have.
     Tls,
-    /// A date, where the time is one of day alone, or missing.
+    /// A date, where the time is only a time of day, or missing.
     Day,
-    /// A line of a log, where the object is what ships it.
+    /// A line of a log, in an object of a log shipper.
     Message,
     Field(Field),
 }
@@ -80,7 +80,7 @@ impl Part {
         self == Part::Field(Field::Time)
     }
 
-    /// What it is called for people; all that a URL may come from has one name.
+    /// The name for people; all parts that a URL may come from have the same.
     fn name(self) -> &'static str {
         match self {
             Part::Target | Part::RequestLine | Part::Path | Part::Link => Field::Url.name(),
@@ -93,7 +93,7 @@ impl Part {
         }
     }
 
-    /// A number for each part.
+    /// The number of the part in [`Gathered`].
     fn slot(self) -> usize {
         match self {
             Part::Target => 0,
@@ -114,16 +114,16 @@ impl Part {
 
 const SLOTS: usize = 11 + Field::ALL.len();
 
-/// What is at the places of one object.
+/// The values at the places of one object.
 #[derive(Debug)]
 struct Gathered<'a> {
     /// The value of each part, from the best place that has one.
     values: [&'a [u8]; SLOTS],
-    /// That place, by its number.
+    /// The number of that place.
     places: [u16; SLOTS],
     has_escapes: bool,
     is_empty_request: bool,
-    /// Is there a query, be it an empty one?
+    /// Is there a query, even an empty one?
     has_query: bool,
 }
 
@@ -149,8 +149,8 @@ impl Json {
         json
     }
 
-    /// Lines with the places that the user tells: JSON pointers, or names of members of the
-    /// outermost object. What is not told has its usual places.
+    /// Lines with the places that the user has given: JSON pointers, or names of members of the
+    /// outermost object. Other fields have their usual places.
     ///
     /// Failure: a configuration error for a pointer with too many parts.
     pub(crate) fn with_fields(fields: &FieldMap) -> Result<Json> {
@@ -179,10 +179,10 @@ impl Json {
             Part::Field(field) => fields.place(field).is_some(),
             Part::Scheme | Part::Port | Part::Tls => false,
             Part::Day => [Field::Time, Field::Date].iter().any(|one| fields.place(*one).is_some()),
-            // A path that the user tells may stand apart from its query.
+            // A path that the user has given may have a separate query.
             Part::Query | Part::Words => fields.place(Field::Query).is_some(),
             Part::Message => false,
-            // All else that a URL is made from.
+            // All other parts of a URL.
             _ => fields.place(Field::Url).is_some(),
         };
         for (part, pointers) in USUAL.iter().filter(|(part, _)| !is_told(*part)) {
@@ -194,7 +194,7 @@ impl Json {
         Ok(Json { told_places, is_url_told, is_query_told, ..json })
     }
 
-    /// Strings alone, as `jq` writes them, if half of `lines` are such URLs.
+    /// Lines of strings, as `jq` writes them, if half of `lines` are URLs in quotes.
     fn strings_of(lines: &[&[u8]]) -> Option<Json> {
         let json = Json::of_places("jsonl", vec![(String::new(), Part::Target)]);
         let is_url = |line: &&&[u8]| {
@@ -204,7 +204,7 @@ impl Json {
         (2 * lines.iter().filter(is_url).count() >= lines.len()).then_some(json)
     }
 
-    /// Lines with these pointers, of one part the best first.
+    /// Lines with these pointers; of pointers for the same part the best first.
     pub(super) fn of_places(name: &'static str, places: Vec<(String, Part)>) -> Json {
         let (pointers, parts): (Vec<String>, Vec<Part>) = places.into_iter().unzip();
         let tokens: Vec<Vec<Vec<u8>>> = pointers
@@ -227,7 +227,7 @@ impl Json {
         }
     }
 
-    /// This format, described by the places that the user has told, and those that `lines`, the
+    /// This format, described by the places that the user has given and those that `lines`, the
     /// first of a file, have.
     pub(super) fn described_by(mut self, lines: &[&[u8]]) -> Json {
         let mut uses = vec![0; self.pointers.len()];
@@ -246,7 +246,7 @@ impl Json {
                 }
             }
         }
-        // Of several places with the same name the one that most lines have, of these the best.
+        // Of several places with the same name, the one that most lines have, or else the best.
         let mut shown: Vec<(&str, usize)> = Vec::new();
         for (place, part) in self.parts.iter().enumerate().filter(|(place, _)| uses[*place] > 0) {
             match shown.iter_mut().find(|(name, _)| *name == part.name()) {
@@ -285,8 +285,8 @@ impl Json {
         }
     }
 
-    /// Gathers what is at the places of the object `text` into `gathered`, where nothing is yet;
-    /// `false` if that is no JSON.
+    /// Gathers the values at the places of the object `text` in `gathered`, which must be empty;
+    /// `false` if `text` is not JSON.
     #[inline]
     fn gather<'a>(&self, text: &'a [u8], gathered: &mut Gathered<'a>) -> bool {
         scan(text, &self.places, |number, value| {
@@ -316,14 +316,14 @@ impl Json {
         })
     }
 
-    /// Puts what follows from all that was gathered into `found`.
+    /// Fills `found` from the gathered values.
     #[inline]
     fn finish<'a>(&self, gathered: &Gathered<'a>, found: &mut Found<'a>) -> Parsed {
         let value = |part: Part| gathered.value(part);
         let (mut line, mut path) = (value(Part::RequestLine), value(Part::Path));
         found.target = value(Part::Target);
         let mut is_path_url = is_url(path);
-        // Some call the target alone a request.
+        // Some writers call only the target `request`.
         if is_target(line) {
             if !is_path_url {
                 (path, is_path_url) = (line, is_url(line));
@@ -343,7 +343,7 @@ impl Json {
                 Err(_) => {}
             }
         }
-        // What ships lines of logs names the file that they are from.
+        // Log shippers write the file of the log to `path`.
         if path.ends_with(b".log") && memmem::find(value(Part::Message), b" HTTP/").is_some() {
             path = b"";
         }
@@ -354,11 +354,11 @@ impl Json {
         } else if found.target.is_empty() {
             found.target = value(Part::Link);
         }
-        // A URL that the user tells is whole; a path may not be.
+        // A URL that the user has given is complete; a path may not be.
         let may_be_apart = is_named
             && (!self.is_url_told || found.target.starts_with(b"/"))
             && memchr::memchr2(b'?', b'#', found.target).is_none();
-        // Where no query is named it may be a path as a browser has it, with its fragment.
+        // Without a separate query it may be a path of a browser, with a fragment.
         if gathered.has_query && (is_apart || self.is_query_told || may_be_apart) {
             found.add_query(query_of(value(Part::Query), value(Part::Words), found.target));
         }
@@ -368,7 +368,7 @@ impl Json {
         };
         found.fields.add_day(value(Part::Day));
         found.host = host_value(found.host);
-        // A host that has its port needs no other.
+        // A host that includes its port needs no other.
         if !found.host.contains(&b':') {
             found.port = value(Part::Port);
         }
@@ -379,21 +379,21 @@ impl Json {
     }
 }
 
-/// Returns the query that stands beside a `target` without one: `query`, or `words` if they are
-/// one. Beside a URL that is whole they are mostly what somebody has searched for.
+/// Returns the query for a `target` without one: `query`, or `words` if they are one. Next to a
+/// complete URL, `words` are mostly search terms.
 #[inline]
 fn query_of<'a>(query: &'a [u8], words: &'a [u8], target: &[u8]) -> &'a [u8] {
     let is_query = !is_url(target) || words.contains(&b'=') && !words.contains(&b' ');
     if query.is_empty() && is_query { words } else { query }
 }
 
-/// Is `text` a time that something took, such as `120ms` or `1.5s`?
+/// Is `text` a duration, such as `120ms` or `1.5s`?
 #[inline]
 fn is_duration(text: &[u8]) -> bool {
     text.first().is_some_and(u8::is_ascii_digit) && text.ends_with(b"s")
 }
 
-/// Is `number` too small for a date or seconds since 1970, as times that something took are?
+/// Is `number` too small for a date or seconds since 1970, as durations are?
 #[inline]
 fn is_short(number: &[u8]) -> bool {
     number.iter().take_while(|byte| byte.is_ascii_digit()).count() < 8
@@ -405,7 +405,7 @@ fn is_url(text: &[u8]) -> bool {
     parts::scheme_length(text).is_some_and(|end| text[end..].starts_with(b"://"))
 }
 
-/// Is `text`, which may be a request line, a path or a URL alone?
+/// Is `text`, which may be a request line, only a path or a URL?
 #[inline]
 fn is_target(text: &[u8]) -> bool {
     (text.starts_with(b"/") || is_url(text)) && memchr::memchr(b' ', text).is_none()
@@ -423,21 +423,21 @@ pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     Some(Arc::new(json.described_by(lines)) as _)
 }
 
-/// Recognizes objects, if the first of them with a URL has an object `request` with a `uri` in it,
-/// as those of Caddy.
+/// Recognizes objects, if the first one with a URL has an object `request` with a `uri` in it, as
+/// in logs of Caddy.
 pub(crate) fn recognize_caddy(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     recognize_kind(lines, "caddy", &[&[b"request", b"uri"]])
 }
 
-/// Recognizes objects, if the first of them with a URL has the request line, or the URI and the
-/// bytes of the answer, by the names that nginx has for them.
+/// Recognizes objects, if the first one with a URL has the request line, or the URI and the bytes
+/// of the response, by the names of nginx's variables.
 pub(crate) fn recognize_nginx(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     recognize_kind(lines, "nginx-json", &[&[b"request"]]).or_else(|| {
         recognize_kind(lines, "nginx-json", &[&[b"request_uri"], &[b"body_bytes_sent"]])
     })
 }
 
-/// Recognizes objects, if the first of them with a URL has a string or a number at all of `paths`.
+/// Recognizes objects, if the first one with a URL has a string or a number at each of `paths`.
 fn recognize_kind(
     lines: &[&[u8]],
     name: &'static str,
@@ -464,7 +464,7 @@ fn first_object<'a>(json: &Json, lines: &[&'a [u8]]) -> Option<&'a [u8]> {
     objects.find(is_known).copied()
 }
 
-/// Is `line` the first of undust's own output (`report/rows/`), which tells its origin?
+/// Is `line` the first of undust's own output (`report/rows/`), which names its origin?
 #[inline]
 fn is_origin(line: &[u8]) -> bool {
     line.starts_with(b"{\"undust\":\"") && memmem::find(line, b"\",\"table\":\"").is_some()

@@ -1,12 +1,13 @@
-//! Lists of URLs and paths, where `--base-url` says which host the paths are on.
+//! Lists of URLs and paths, with the host of the paths given by `--base-url`.
 
 use crate::bytes::lines::without_carriage_returns;
 use crate::record::{Found, LineFormat, Parsed};
 
 /// A list some of whose lines are relative references: `/a?b=1`, `//b.test/c`.
 ///
-/// - Shape: what begins with one slash is a path on the host of the base URL; what begins with two
-///   has a host, and lacks the scheme alone. All other lines are what they are in any list.
+/// - Shape: a line that begins with one slash is a path on the host of the base URL; one that
+///   begins with two slashes has a host, and lacks only the scheme. All other lines are read as in
+///   any list.
 /// - Source: RFC 3986 section 4.2, "relative reference": those with an absolute path, or a network
 ///   path.
 #[derive(Clone, Copy, Debug)]

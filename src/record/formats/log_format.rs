@@ -1,12 +1,12 @@
-//! HOT: once per line. Logs of a format that the user gives in the words of nginx or Apache.
+//! HOT: once per line. Logs of a format that the user gives in the syntax of nginx or Apache.
 //!
 //! ```text
 //! $remote_addr [$time_local] "$request" $status      what nginx calls log_format
 //! %h %t \"%r\" %>s                                   what Apache calls LogFormat
 //! ```
 //!
-//! The string is compiled once, to literals and what stands between them (`compile.rs`). A line is
-//! read from left to right: each field ends where the literal behind it stands.
+//! The string is compiled once, to literals and the fields between them (`compile.rs`). A line is
+//! read from left to right: each field ends where the next literal begins.
 //!
 //! Price: a search for each literal. No allocation.
 //! Guard: `tests::agrees_with_access_logs`.
@@ -27,11 +27,11 @@ use crate::record::found::{Escapes, Found, Parsed, PathKind};
 use crate::record::line_format::LineFormat;
 use crate::reject::Reject;
 
-/// Longest literal in bytes that is looked for by its first byte. Reason: a searcher for longer
-/// ones takes longer to set up than most fields are to pass.
+/// Longest literal in bytes that is searched for by its first byte. Reason: a substring searcher
+/// takes longer to set up than to search most fields.
 const SHORT_LITERAL_BYTES: usize = 8;
 
-/// The format that `text` tells: a string of nginx or Apache, or one of the names `common`,
+/// The format given by `text`: a string of nginx or Apache, or one of the names `common`,
 /// `combined`, `vhost_combined` and `combinedio`.
 ///
 /// - Limits: [`LOG_FORMAT_BYTES_MAX`](crate::limits::LOG_FORMAT_BYTES_MAX).
@@ -46,7 +46,7 @@ pub(crate) fn compile(text: &str) -> Result<Arc<dyn LineFormat>> {
 /// A compiled format.
 #[derive(Clone, Debug)]
 struct LogFormat {
-    /// The format as it was told.
+    /// The format as it was given.
     text: String,
     /// The text that every line starts with.
     prefix: Vec<u8>,
@@ -59,7 +59,7 @@ struct LogFormat {
 struct Group {
     parts: Vec<Part>,
     end: End,
-    /// What stands behind.
+    /// The literal after them.
     literal: Vec<u8>,
 }
 
@@ -67,25 +67,25 @@ struct Group {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Part {
     role: Role,
-    /// The byte that it starts with if it is not empty, where that is certain.
+    /// The first byte of every value that is not empty, if that is known.
     first: Option<u8>,
-    /// Is it a dash if it is empty, though it follows another field? nginx writes `$is_args$args`
-    /// like that.
+    /// Is it written as a dash if it is empty, although it follows another field directly? nginx
+    /// writes `$is_args$args` like that.
     is_dash_if_empty: bool,
 }
 
 /// Where a group ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// With the line.
+    /// At the end of the line.
     Line,
-    /// At the literal, whose first byte is a quote that nothing escapes.
+    /// At the literal, whose first byte is an unescaped quote.
     Quote,
-    /// At the literal; that many more of them are part of the fields.
+    /// At the literal, after this many occurrences that are parts of the fields.
     Literal(usize),
     /// At the literal, but not within the brackets of an address.
     Host,
-    /// At the literal, which is a blank, behind the protocol of a request without quotes.
+    /// At the literal, which is a blank, after the protocol of a request without quotes.
     Protocol,
 }
 
@@ -105,10 +105,10 @@ enum Role {
     Status,
     Size,
     Host,
-    /// The host where there is no better one.
+    /// The host, if there is no better one.
     NextHost,
     Port,
-    /// The port of the next host: the best one has its own, if one is needed.
+    /// The port for [`Role::NextHost`]; the better host includes its port, if one is needed.
     NextPort,
     Scheme,
     Time,
@@ -169,7 +169,7 @@ impl LogFormat {
 }
 
 impl Group {
-    /// Where in `rest` the literal starts that ends this group.
+    /// The position in `rest` of the literal that ends this group.
     #[inline]
     fn end_in(&self, rest: &[u8]) -> Option<usize> {
         match self.end {
@@ -195,7 +195,8 @@ impl Group {
         }
     }
 
-    /// The literal in `rest` from `from` on, after `passed` of them.
+    /// The position of the literal in `rest`, searched from `from` on, after skipping `passed`
+    /// occurrences.
     #[inline]
     fn literal_in(&self, rest: &[u8], from: usize, passed: usize) -> Option<usize> {
         let mut at = from;
@@ -230,7 +231,7 @@ impl Group {
 }
 
 impl Part {
-    /// Where this field starts in `text`, which ends with it and starts with another one.
+    /// Where this field starts in `text`, which consists of another field and this one.
     fn start_in(&self, text: &[u8]) -> usize {
         let dash = usize::from(self.is_dash_if_empty && text.ends_with(b"-"));
         self.first.and_then(|byte| memchr(byte, text)).unwrap_or(text.len() - dash)
@@ -238,8 +239,8 @@ impl Part {
 }
 
 impl Role {
-    /// Puts `text` where it belongs, or says why there is no record; `None` if it does not have the
-    /// shape.
+    /// Sets the part of `found` for `text`, or returns why there is no record; `None` if `text`
+    /// does not have the shape.
     #[inline]
     fn put<'a>(self, text: &'a [u8], found: &mut Found<'a>) -> Option<ControlFlow<Reject>> {
         let fields = &mut found.fields;
@@ -271,7 +272,7 @@ impl Role {
             Role::NextHost => {}
             Role::Port | Role::NextPort if text.is_empty() || is_number(text) => found.port = text,
             Role::Port | Role::NextPort => return None,
-            // What a header says may be anything.
+            // The value of a header may be anything.
             Role::Scheme if matches!(text, b"http" | b"https") => found.scheme = text,
             Role::Scheme => {}
             Role::Time => fields.time = text,

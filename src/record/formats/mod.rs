@@ -1,4 +1,4 @@
-//! One file for each format, and the list of them.
+//! One file for each format, the list of them all, and what their tests share (`samples.rs`).
 
 pub(crate) mod access;
 pub(crate) mod alb;
@@ -37,15 +37,15 @@ use super::line_format::{LineFormat, Recognize};
 pub struct KnownFormat {
     /// The name on the command line.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// A description of a few words.
     pub about: &'static str,
-    /// Whether a sample may be of it.
+    /// Recognizes the format by a sample.
     pub recognize: Recognize,
     /// The format of a file that nothing is known of; `None` if its columns are told by the file.
     pub plain: Option<fn() -> Arc<dyn LineFormat>>,
 }
 
-/// All formats but lists, the most specific first: of equally good ones the first is taken.
+/// All formats except lists, the most specific first: of equally good ones the first is taken.
 pub const ALL: &[KnownFormat] = &[
     KnownFormat {
         name: "alb",
@@ -169,7 +169,7 @@ pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
     ALL.iter().map(|format| (format.name, format.about)).chain([list])
 }
 
-/// The format of lists whose paths are on the host of `base`.
+/// The format of lists with paths on the host of `base`.
 pub fn relative_lines(base: &super::BaseUrl) -> Arc<dyn LineFormat> {
     Arc::new(lines::RelativeLines { scheme: base.scheme() })
 }
@@ -179,16 +179,16 @@ pub fn rows(name: &'static str) -> Arc<dyn LineFormat> {
     Arc::new(rows::Rows::new(name))
 }
 
-/// The format of a log that a server was told to write as `text`: nginx's `log_format`, Apache's
-/// `LogFormat`, or a name such as `combined`.
+/// The format of a log that a server writes with the configuration `text`: nginx's `log_format`,
+/// Apache's `LogFormat`, or a name such as `combined`.
 ///
 /// Failure: a configuration error with the place in `text`, what was found there, and what to do.
 pub fn log_format(text: &str) -> crate::error::Result<Arc<dyn LineFormat>> {
     log_format::compile(text)
 }
 
-/// The table or the JSON lines whose first lines are `lines`, with the places that the user tells;
-/// of the format `name`, or of the one that the first line looks like.
+/// The table or the JSON lines that begin with `lines`, with the columns or members `fields`, in
+/// the format `name`, or else in the one that the first line looks like.
 ///
 /// Failure: a configuration error if the file has no such columns, or if `name` has no columns.
 pub fn with_fields(
@@ -216,7 +216,7 @@ pub fn with_fields(
     })
 }
 
-/// Has the format `name` columns that the user may choose from?
+/// Can the user choose columns of the format `name`?
 pub(super) fn has_columns(name: &str) -> bool {
     matches!(name, "csv" | "tsv" | "jsonl" | "caddy" | "nginx-json")
 }

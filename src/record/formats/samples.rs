@@ -1,4 +1,4 @@
-//! What is found in the files of `data/samples`, and what hostile lines cost, for tests of formats.
+//! For tests of formats: reads the files of `data/samples`, and limits the time for hostile lines.
 
 use std::time::Instant;
 
@@ -11,8 +11,8 @@ pub(super) fn sample(name: &str) -> Vec<u8> {
     std::fs::read(folder.join(name)).unwrap()
 }
 
-/// What is found in the lines of `sample`, in the format that it is recognized as: method, scheme
-/// and host, target, query, status. Headers are followed.
+/// The records of `sample`, in the format that it is recognized as: method, scheme and host,
+/// target, query, status. Headers change the format.
 pub(super) fn sample_urls(sample: &[u8], recognize: Recognize) -> Vec<String> {
     let lines: Vec<&[u8]> =
         Lines::new(sample, b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect();
@@ -50,9 +50,9 @@ pub(super) fn sample_urls(sample: &[u8], recognize: Recognize) -> Vec<String> {
     urls
 }
 
-/// Gives `parse` lines of a mebibyte: each front with each unit behind it, again and again.
+/// Calls `parse` with lines of 1 MiB: each front, followed by repetitions of each unit.
 ///
-/// Fails when one takes 5 seconds: what is linear takes milliseconds, what is not, hours.
+/// Fails if one takes 5 seconds: linear parsers take milliseconds, others hours.
 pub(super) fn check_hostile(fronts: &[&str], units: &[&str], mut parse: impl FnMut(&[u8])) {
     for front in fronts {
         for unit in units {

@@ -5,8 +5,8 @@
 //! time          elapsed client   action/code size method URL     user hierarchy/from         type
 //! ```
 //!
-//! The URL is absolute. Squid writes bytes that are no part of a URL as `%hh`, so nothing is
-//! escaped. With `log_mime_hdrs` two fields in brackets follow.
+//! The URL is absolute. Squid writes bytes that cannot be parts of a URL as `%hh`, so there are no
+//! other escapes. With `log_mime_hdrs` two fields in brackets follow.
 //!
 //! Price: a search for the end of each field. No allocation.
 //! Source: <https://www.squid-cache.org/Doc/config/logformat/>, the built-in format `squid`.
@@ -64,14 +64,14 @@ fn find<'a>(line: &'a [u8], found: &mut Found<'a>) -> Option<Parsed> {
     let method = cut.padded_word()?;
     let (url, mime) = url_and_type(cut.rest())?;
     found.fields.time = time;
-    // What was given up before an answer has the status 000.
+    // Requests that were aborted before a response have the status 000.
     found.fields.status = if status == b"000" { b"" } else { status };
     found.fields.size = value(size);
     found.fields.method = value(method);
     found.fields.mime = value(mime);
     found.target = value(url);
     Some(match (method, url) {
-        // What Squid writes for connections that sent no request, or one that it could not read.
+        // Squid writes these for connections without a request, or with an invalid one.
         (_, b"error:invalid-request") => Parsed::Reject(Reject::BadRequest),
         (_, url) if url.starts_with(b"error:") => Parsed::Reject(Reject::NoRequest),
         (_, b"" | b"-") => Parsed::Reject(Reject::NoUrl),

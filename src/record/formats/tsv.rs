@@ -1,4 +1,4 @@
-//! Tables whose columns are parted by tabs, without quotes.
+//! Tables whose columns are separated by tabs, without quotes.
 //!
 //! HOT: once per line. Price: one pass up to the last column that is read; no allocation.
 
@@ -13,9 +13,9 @@ use crate::reject::Reject;
 
 /// A table with tabs between its columns.
 ///
-/// - Shape: a row on each line; cells hold neither tabs nor line ends, and quotes are text. `-` and
-///   an empty cell are nothing.
-/// - Escapes: none, but in tables of undust's own, which begin with their origin: there a tab, a
+/// - Shape: a row on each line; cells hold neither tabs nor line ends, and quotes are text. `-`
+///   means empty.
+/// - Escapes: none, except in tables of undust's own, which begin with their origin: there a tab, a
 ///   newline, a carriage return and a backslash are `\t`, `\n`, `\r` and `\\` (`report/rows/`).
 /// - Source: IANA media type `text/tab-separated-values`.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct Tsv {
 }
 
 impl Tsv {
-    /// The table whose first lines are `lines`, with the columns that the user tells.
+    /// The table that begins with `lines`, with the columns that the user has chosen.
     ///
     /// Failure: that of [`Table::with_fields`].
     pub(crate) fn with_fields(lines: &[&[u8]], fields: &FieldMap) -> Result<Tsv> {
@@ -33,7 +33,7 @@ impl Tsv {
         Ok(Tsv::of(Table::with_fields(&first, fields)?, lines))
     }
 
-    /// Makes the format of `table`, whose first lines are `lines`.
+    /// The format of `table`, which begins with `lines`.
     fn of(table: Table, lines: &[&[u8]]) -> Tsv {
         let is_escaped = lines.first().is_some_and(|line| is_origin(line));
         Tsv { table: table.trimmed(), is_escaped }
@@ -95,7 +95,7 @@ impl LineFormat for Tsv {
         if !table.fits(count) {
             return Parsed::Reject(Reject::Format);
         }
-        // Most rows have none, and nothing needs to be undone.
+        // Bet: most rows have no escapes.
         if self.is_escaped && memchr::memchr(b'\\', line).is_some() {
             (found.escapes, found.fields.escapes) = (Escapes::Backslash, Escapes::Backslash);
         }

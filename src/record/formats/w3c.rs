@@ -7,9 +7,9 @@ use crate::record::{Escapes, LineFormat};
 
 /// W3C extended logs.
 ///
-/// - Shape: columns are parted by one blank; a value with blanks is in quotes, where two quotes are
-///   one that is text, as is one that nothing closes. `-` is nothing. In values of IIS a `+` is a
-///   blank; it stays.
+/// - Shape: columns are separated by one blank; a value with blanks is in quotes, within which two
+///   quotes stand for one. A quote that is never closed is text. `-` means empty. In values of IIS
+///   a `+` is a blank; it stays.
 /// - Source: W3C working draft "Extended Log File Format" (WD-logfile); the manual of IIS.
 static W3C: Dialect = Dialect {
     name: "w3c",

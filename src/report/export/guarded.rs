@@ -1,4 +1,4 @@
-//! Which rules the guards of a file speak against, since no other format has guards.
+//! Finds the rules that the guards of a file contradict, since no other format has guards.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ impl<'a> Guarded<'a> {
     }
 
     /// Is there a guard for a parameter that `rule` is about, on its site, above or below it?
-    /// Wherever on the site: what the two have in common is not asked.
+    /// Anywhere on the site: whether their paths overlap is not examined.
     pub(super) fn has_params_of(&self, rule: &DustRule) -> bool {
         let (param, is_prefix) = match &rule.kind {
             DustKind::DropParam { param } => match param.strip_suffix('*') {

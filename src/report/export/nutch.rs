@@ -16,12 +16,11 @@ fn nutch_rule(rule: &DustRule) -> Option<Vec<(String, String)>> {
     let site = site_regex(&rule.site);
     let anywhere = is_anywhere(rule);
     let path = if anywhere { "[^?#]*".to_string() } else { path_regex(&rule.scope.path)? };
-    // Where a parameter may start. Nutch replaces all that matches: a match goes on behind the one
-    // before it.
+    // Where a parameter may start. Nutch replaces all matches, each after the previous one.
     let query =
         |condition: &str| format!("((?:^{condition}{site}{path}\\?|\\G(?!^))(?:[^#]*?&)??)");
-    // Those that have another one behind them go with the `&` between the two; the last goes with
-    // the sign before it.
+    // A parameter before another one is removed with the `&` between the two; the last one with the
+    // sign before it.
     let dropped = |condition: &str, param: &str| {
         let last =
             format!("^({condition}{site}{path}(?=\\?)(?:\\?[^#]*?(?=&))?)[?&]{param}(?=#|$)");
@@ -41,7 +40,7 @@ fn nutch_rule(rule: &DustRule) -> Option<Vec<(String, String)>> {
                 true => "=(?![&#]|$)".to_string(),
                 false => format!("(?:[&#]|$|=(?!{}(?:[&#]|$)))", quoted(value)),
             };
-            // Not where it is there with another value as well.
+            // Not if the parameter also occurs with another value.
             let has_other = format!("(?![^?#]*\\?(?:[^#]*&)?{name}{other})");
             dropped(&has_other, &format!("{name}{}", equal_to(value)))
         }
@@ -56,7 +55,7 @@ fn nutch_rule(rule: &DustRule) -> Option<Vec<(String, String)>> {
             vec![(pattern, format!("$1{}", replacement(to)))]
         }
         DustKind::AliasPrefix { from, to } if anywhere => {
-            // What gets shorter is replaced until it is not there any more.
+            // A text with a shorter replacement is replaced until it is gone.
             let from = match from.strip_prefix(to.as_str()) {
                 Some(more) => format!("{}(?:{}){{1,{REPEATED_MAX}}}", quoted(to), quoted(more)),
                 None => quoted(from),
@@ -72,7 +71,7 @@ fn nutch_rule(rule: &DustRule) -> Option<Vec<(String, String)>> {
     })
 }
 
-/// Can Nutch say `rule`? Of suffixes, the others decide as well: see [`Suffixes`].
+/// Can Nutch express `rule`? For suffixes that also depends on the others: see [`Suffixes`].
 pub(super) fn nutch_can_say(rule: &DustRule) -> bool {
     match &rule.kind {
         DustKind::AliasSuffix { .. } => is_plain(rule) && is_anywhere(rule),

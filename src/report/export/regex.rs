@@ -1,6 +1,6 @@
-//! What rules compare, as regular expressions that Java and JavaScript read alike.
+//! Regular expressions for what rules compare, with the same meaning in Java and JavaScript.
 
-/// `text` as a regular expression that matches just it. Only ASCII has characters that mean more.
+/// A regular expression that matches exactly `text`. Only ASCII has special characters.
 pub(super) fn quoted(text: &str) -> String {
     let mut out = String::new();
     for letter in text.chars() {
@@ -12,7 +12,7 @@ pub(super) fn quoted(text: &str) -> String {
     out
 }
 
-/// `text` as what Java puts in the place of a match.
+/// `text` as a replacement in Java.
 pub(super) fn replacement(text: &str) -> String {
     text.replace('\\', "\\\\").replace('$', "\\$")
 }

@@ -7,7 +7,7 @@ use super::is_plain;
 use crate::canonical::{DustKind, DustRule};
 
 /// Path and parameter of a `Clean-param` line. Its path is a prefix, in which `*` is any text;
-/// other patterns would be taken for more than they are.
+/// other patterns would match more than they should.
 pub(super) fn robots_line(rule: &DustRule) -> Option<(&str, &str)> {
     let DustKind::DropParam { param } = &rule.kind else { return None };
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);

@@ -1,11 +1,11 @@
 //! Suffixes of paths for Nutch, which applies every expression once, in the order of its file.
 //!
-//! undust takes the longest suffix that a path ends with, until there is none. Expressions say the
-//! same where it is certain which suffix is next, so that
+//! undust takes the longest suffix that a path ends with, until there is none. Expressions do the
+//! same if it is certain which suffix is next, so that
 //!
-//! - those that become nothing are one expression that repeats;
-//! - each other one has an expression of its own, which also takes what goes behind it; the longest
-//!   comes first, but behind those that lead to it.
+//! - suffixes that are removed are one expression that repeats;
+//! - each other suffix has an expression of its own, which also removes what follows it; the
+//!   longest comes first, but after those whose replacement ends with it.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,11 +26,11 @@ pub(super) const REPEATED_MAX: usize = 255;
 /// Pattern and substitution.
 type Expression = (String, String);
 
-/// What Nutch can say of the suffixes of a list of rules.
+/// The suffixes of a list of rules that Nutch can express.
 pub(super) struct Suffixes {
     /// The expressions of each site, by the place of its first suffix in the list.
     expressions: BTreeMap<usize, Vec<Expression>>,
-    /// The places of the suffixes that it cannot say.
+    /// The places of the suffixes that it cannot express.
     pub(super) left_out: BTreeSet<usize>,
 }
 
@@ -45,7 +45,8 @@ struct Suffix {
 }
 
 impl Suffixes {
-    /// What can be said of those among `rules`, which are in the order of application.
+    /// Finds the suffixes among `rules` that can be expressed; `rules` are in the order of
+    /// application.
     pub(super) fn of(rules: &[&DustRule]) -> Suffixes {
         let mut sites: BTreeMap<&str, Vec<Suffix>> = BTreeMap::new();
         for (place, rule) in rules.iter().enumerate() {
@@ -81,13 +82,13 @@ impl Suffixes {
         Suffixes { expressions, left_out }
     }
 
-    /// The expressions that stand at this place in the list.
+    /// The expressions at this place in the list.
     pub(super) fn at(&self, place: usize) -> &[Expression] {
         self.expressions.get(&place).map_or(&[], Vec::as_slice)
     }
 }
 
-/// What paths end with where a rule says `from`: a whole segment has the slash before it.
+/// What paths end with if a rule replaces `from`: a whole segment includes the slash before it.
 pub(super) fn end_of(from: &str) -> String {
     format!("{}{from}", if is_whole(from) { "/" } else { "" })
 }
@@ -120,7 +121,8 @@ impl Suffix {
         self.from.contains('/')
     }
 
-    /// What paths end with; where it gets shorter, as `/x/` to `/`, until it is not there any more.
+    /// What paths end with; if the replacement is shorter, as `/` for `/x/`, repeated until it is
+    /// gone.
     fn regex(&self) -> String {
         match self.from.strip_suffix(&self.to) {
             Some(more) if !self.to.is_empty() => {
@@ -131,13 +133,13 @@ impl Suffix {
     }
 }
 
-/// Returns those of `suffixes`, the longest first, that can be said together.
+/// Returns those of `suffixes`, the longest first, that can be expressed together.
 fn sayable<'a>(site: &str, suffixes: &'a [Suffix]) -> Vec<&'a Suffix> {
     let all: Vec<&Suffix> = suffixes.iter().collect();
     if expressions_of(site, &all).is_some() {
         return all;
     }
-    // Halves that cannot be said with what goes before are tried in halves again.
+    // Halves that cannot be expressed with what precedes them are halved again.
     let mut said: Vec<&Suffix> = Vec::new();
     let mut compared = 0;
     let (before, behind) = all.split_at(all.len() / 2);
@@ -165,7 +167,8 @@ fn sayable<'a>(site: &str, suffixes: &'a [Suffix]) -> Vec<&'a Suffix> {
 fn expressions_of(site: &str, suffixes: &[&Suffix]) -> Option<Vec<Expression>> {
     let (mut gone, others): (Vec<&Suffix>, Vec<&Suffix>) =
         suffixes.iter().partition(|suffix| suffix.to.is_empty());
-    // What becomes one that goes, and no longer one, goes as well.
+    // A suffix whose replacement ends with a suffix that is removed, and no longer one, is removed
+    // as well.
     let is_longer = |one: &Suffix, to: &str| one.from.len() > to.len() && one.from.ends_with(to);
     let (steps, others): (Vec<&Suffix>, Vec<&Suffix>) = others.into_iter().partition(|suffix| {
         gone.iter().any(|next| next.from == suffix.to)
@@ -220,8 +223,8 @@ fn ends_alike(a: &Suffix, b: &Suffix) -> bool {
     a.from.ends_with(&b.from) || b.from.ends_with(&a.from)
 }
 
-/// `suffixes` in an order in which once is enough: none leads to an earlier one, and of two that
-/// paths end with at the same time the longer one is first. `None` if there is none.
+/// Orders `suffixes` so that one pass is enough: none leads to an earlier one, and of two that a
+/// path may both end with, the longer one is first. `None` if there is no such order.
 fn in_order<'a>(suffixes: &[&'a Suffix]) -> Option<Vec<&'a Suffix>> {
     let mut order: Vec<&Suffix> = Vec::new();
     for one in suffixes {
@@ -240,8 +243,8 @@ mod tests {
     use crate::canonical::RuleFile;
     use crate::report::export::{RuleFormat, export_rules};
 
-    /// What stands between the site and the end in the expressions for `rules`, with what comes in
-    /// their place; and how many rules are left out.
+    /// The part between the site and the end of the expressions for `rules`, with their
+    /// replacements; and how many rules are left out.
     fn said(rules: &[(&str, &str, &str)]) -> (Vec<String>, usize) {
         let rows = rules.iter().map(|(site, from, to)| {
             format!("{{site='{site}',kind='alias-suffix',from='{from}',to='{to}'}}")
@@ -345,7 +348,7 @@ mod tests {
         let names: Vec<String> = (0..1000).map(|number| format!("i{number}.html")).collect();
         let mut rules: Vec<_> = names.iter().map(|name| ("x.org", name.as_str(), "")).collect();
         assert_eq!(said(&rules).1, 0);
-        // Two that cannot be said together cost one of them.
+        // Of two that cannot be expressed together, one is left out.
         rules.extend([("x.org", ".b", ""), ("x.org", ".a.b", "")]);
         assert_eq!(said(&rules).1, 1);
     }

@@ -1,8 +1,8 @@
-//! What goes because of rules that a format cannot say.
+//! Which rules have to be left out because of rules that a format cannot express.
 //!
-//! A rule that is not there does not take URLs away from those that are: where undust makes `/p/a`
-//! of `/p/amp/`, since `/amp/` goes before `/`, a file that knows `/` alone makes it `/p/amp`. Such
-//! rules are left out with the one that they need.
+//! A rule that is left out does not change URLs before later rules see them: where undust makes
+//! `/p/a` of `/p/amp/`, since `/amp/` is removed before `/`, a file that has only the rule for `/`
+//! makes it `/p/amp`. Such rules are left out together with the one that they depend on.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use crate::parts::names_above;
 /// A rule with its place in the order of application.
 pub(super) type Placed = (usize, DustRule);
 
-/// Rules that a format cannot say, by site.
+/// Rules that a format cannot express, by site.
 pub(super) struct Unsaid<'a> {
     own: BTreeMap<&'a str, Vec<&'a Placed>>,
-    /// The rules that a format cannot say, by the domains above their sites.
+    /// The rules that a format cannot express, by the domains above their sites.
     below: BTreeMap<&'a str, Vec<&'a Placed>>,
 }
 
@@ -46,7 +46,7 @@ fn names(site: &str) -> impl Iterator<Item = &str> {
     names_above(site.as_bytes()).filter_map(|name| std::str::from_utf8(name).ok())
 }
 
-/// What a rule asks of paths.
+/// What a rule requires of paths.
 enum Asked<'a> {
     Start(&'a str),
     End(String),
@@ -57,11 +57,11 @@ fn goes_before((first, unsaid): &Placed, (second, said): &Placed) -> bool {
     if let [DustKind::AliasSuffix { from, .. }, DustKind::AliasSuffix { from: other, .. }] =
         [&unsaid.kind, &said.kind]
     {
-        // The longest goes first, wherever it stands.
+        // The longest is applied first, wherever it is in the list.
         let (from, other) = (end_of(from), end_of(other));
         return from.ends_with(&other) && (from != other || first < second);
     }
-    // On nested sites the order may be another one.
+    // On nested sites the order may be different.
     if unsaid.site == said.site && first > second {
         return false;
     }
@@ -81,7 +81,7 @@ fn asked_of_paths(rule: &DustRule) -> Option<Asked<'_>> {
     }
 }
 
-/// May a rule of this kind make a path that is as asked one that is not?
+/// May a rule of this kind change a path that meets the requirement to one that does not?
 fn may_take(kind: &DustKind, asked: &Asked) -> bool {
     let text = match asked {
         Asked::Start(text) => text,
@@ -115,7 +115,7 @@ fn may_take(kind: &DustKind, asked: &Asked) -> bool {
             let mut pieces = text.split('/').enumerate().filter(|(_, piece)| !piece.is_empty());
             is_other
                 || pieces.any(|(at, piece)| {
-                    // The piece may be but the end of a segment, or its start.
+                    // The piece may be only the end of a segment, or its start.
                     let is_cut_before = !is_start && at == 0;
                     let is_cut_behind = is_start && at + 1 == count;
                     (is_cut_before || start_alike(pattern.start, piece))
@@ -172,7 +172,7 @@ fn takes_params(unsaid: &DustRule, said: &DustKind) -> bool {
 /// What is known of the texts that a pattern matches.
 struct Pattern<'a> {
     text: &'a str,
-    /// Its text up to the first wildcard, and behind the last one.
+    /// Its text up to the first wildcard, and after the last one.
     start: &'a str,
     end: &'a str,
 }
@@ -185,7 +185,7 @@ impl Pattern<'_> {
     }
 
     fn may_hold(&self, letter: char) -> bool {
-        // What classes hold; their names are taken for text.
+        // What classes match; their names count as text.
         let is_of_class = match ["{slug", "{base64"].iter().any(|class| self.text.contains(class)) {
             true => letter.is_ascii_alphanumeric() || "-_+=".contains(letter),
             false => letter.is_ascii_hexdigit() || letter == '-',
@@ -215,7 +215,7 @@ mod tests {
     use crate::canonical::RuleFile;
     use crate::report::export::{RuleFormat, export_rules, left_out_in_words};
 
-    /// Which of the rules are left out, in words.
+    /// Which of the rules are left out, as text.
     fn left_out(rules: &[&str]) -> String {
         let rows: Vec<String> = rules
             .iter()

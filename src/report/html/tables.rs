@@ -17,7 +17,7 @@ struct Column<'a>(&'a str, Kind);
 enum Kind {
     Text,
     Number,
-    /// Nothing that has an order.
+    /// Something without an order.
     Plain,
 }
 
@@ -49,10 +49,10 @@ pub(super) fn begin_table(out: &mut String, id: &str, class: &str) {
 pub(super) const ROWS_END: &str = "</tbody></table></div>\n";
 const SECTION_END: &str = "</section>\n";
 
-/// Rows over time beyond which their table is folded. Reason: the chart above it says most of it.
+/// A longer table over time is folded. Reason: the chart above it shows most of it.
 const PERIODS_SHOWN: usize = 31;
 
-/// Begins a section; `more` is said behind its heading.
+/// Begins a section; `more` follows its heading.
 pub(super) fn begin_section(out: &mut String, id: &str, heading: &str, more: &str) {
     let more = match more {
         "" => String::new(),
@@ -123,7 +123,7 @@ impl Survey {
         true
     }
 
-    /// The first example, and behind a click the others.
+    /// The first example; the others are folded.
     fn write_examples(&self, out: &mut String, examples: &[Example]) {
         let Some((first, more)) = examples.split_first() else { return };
         self.write_example(out, first);
@@ -246,7 +246,8 @@ fn write_spellings(out: &mut String, row: &ClusterRow) {
     out.push_str("</ul>");
 }
 
-/// A table of hosts, sections and so on; over time with a chart. Returns whether it says something.
+/// Writes a table of hosts, sections and so on; over time with a chart. Returns whether it is
+/// informative, and was written.
 pub(super) fn write_breakdown_html(
     out: &mut String,
     breakdown: &Breakdown,

@@ -1,10 +1,9 @@
-//! Files of results on their way to the disk: whole pages go straight there, past the system's
-//! cache of files.
+//! Writes files of results to the disk: whole pages bypass the page cache of the system.
 //!
-//! Results are large, are to be durable before they get their name, and are seldom read at once. A
-//! copy of them in memory costs more than all else that is done to write them, and has to be
-//! written back anyway. Where a file system does not take such writes, or what is written does
-//! not fill pages (packed results, the end of a file), the system's copy is written back early.
+//! Results are large, have to be durable before they get their name, and are seldom read at once. A
+//! copy of them in the page cache costs more than all else that is done to write them, and has to
+//! be written back anyway. Where a file system does not support direct writes, or the data does not
+//! fill pages (compressed results, the end of a file), the cached copy is written back early.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -18,12 +17,12 @@ use crate::bytes::pages::{LARGE_PAGE_BYTES, prefer_large_pages};
 use crate::crew::Crew;
 
 /// Bytes of a page, in memory and on the disk. Reason: the unit of file systems on Linux. One that
-/// asks for more says so, and gets copies.
+/// needs larger units refuses direct writes, and gets copies.
 const PAGE_BYTES: usize = 4096;
 
-/// Bytes that begin with a page of memory, gathered to be written at once.
+/// A buffer that is aligned to pages of memory.
 pub(super) struct Pages {
-    /// Room for the pages, and for where the first of them begins.
+    /// The pages, and room to align the first of them.
     room: Vec<u8>,
     start: usize,
     len: usize,
@@ -35,15 +34,16 @@ impl Pages {
     /// Room for `len_max` bytes, a multiple of [`PAGE_BYTES`].
     pub(super) fn new(len_max: usize) -> Pages {
         assert!(len_max.is_multiple_of(PAGE_BYTES), "{len_max} bytes are not whole pages");
-        // The system gives zeros where they are first touched.
+        // The system clears each page when it is first touched.
         let room = vec![0; len_max + PAGE_BYTES];
         let start = room.as_ptr().addr().next_multiple_of(PAGE_BYTES) - room.as_ptr().addr();
         Pages { room, start, len: 0, len_max, is_large: false }
     }
 
-    /// Goes on in large pages, if nothing is in it. Reason: pages side by side are one piece for
-    /// the disk, which takes some 250 at once, fewer than a mebibyte of small pages has. They are
-    /// cleared whole when they are first touched, which short results would have to wait for.
+    /// Changes to large pages, if the buffer is empty. Reason: adjacent pages are one segment for
+    /// the disk, which takes some 250 segments at once, fewer than a mebibyte has small pages. Not
+    /// from the start: a large page is cleared as a whole when it is first touched, which would
+    /// delay short results.
     pub(super) fn enlarge(&mut self) {
         if self.is_large || self.len > 0 {
             return;
@@ -56,13 +56,13 @@ impl Pages {
         self.is_large = true;
     }
 
-    /// Bytes that can still be put in.
+    /// Bytes that the buffer still has room for.
     #[inline]
     pub(super) fn left(&self) -> usize {
         self.len_max - self.len
     }
 
-    /// Puts `bytes` behind the others, at most [`Pages::left`] of them.
+    /// Appends `bytes`, at most [`Pages::left`] of them.
     #[inline]
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let at = self.start + self.len;
@@ -79,16 +79,15 @@ impl Pages {
     }
 }
 
-/// A new file whose bytes are on their way to the disk while more are written, so that little is
-/// left to wait for when it has to be durable.
+/// A new file whose bytes are written to the disk early, so that the final sync takes little time.
 pub(super) struct DiskFile {
     file: File,
-    /// Bytes written, and how many of them are on the disk or on their way.
+    /// Bytes written, and for how many of them writing to the disk has begun.
     written: u64,
     under_way: u64,
-    /// Does the file system take pages past its cache, as far as is known?
+    /// Does the file system support direct writes, as far as is known?
     takes_pages: bool,
-    /// The way that the file is set to.
+    /// The mode that the file is set to.
     way: Way,
     early_sync: EarlySync,
 }
@@ -96,18 +95,17 @@ pub(super) struct DiskFile {
 /// How bytes go to the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// By way of a copy in the system's cache.
+    /// By a copy in the page cache.
     ThroughCache,
-    /// Straight there: whole pages alone.
+    /// Directly (`O_DIRECT`): whole pages only.
     PastCache,
 }
 
-/// Bytes of the system's copy that are sent on their way at once. Reason: long writes for the
-/// disk, and still early.
+/// Bytes of the cached copy that are written back at once. Reason: long writes, and still early.
 const WRITE_BACK_BYTES: u64 = 8 << 20;
 
 impl DiskFile {
-    /// `file` is empty, and written here alone. `syncer` makes it durable meanwhile.
+    /// `file` is empty, and written only here. `syncer` makes it durable meanwhile.
     pub(super) fn new(file: File, syncer: Option<Crew>) -> Self {
         let early_sync = EarlySync::by(syncer);
         DiskFile {
@@ -131,7 +129,7 @@ impl DiskFile {
         Ok(())
     }
 
-    /// Writes `bytes`, past the cache if they are whole pages and the file system takes them so.
+    /// Writes `bytes`, directly if they are whole pages and the file system supports that.
     fn write_any(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.takes_pages && are_pages(bytes) && self.written.is_multiple_of(PAGE_BYTES as u64) {
             if let Some(written) = self.write_pages(bytes) {
@@ -144,7 +142,7 @@ impl DiskFile {
         self.write_copy(bytes)
     }
 
-    /// Writes whole pages past the cache. `None`: this file system does not take them so.
+    /// Writes whole pages directly. `None`: this file system does not support it.
     fn write_pages(&mut self, pages: &[u8]) -> Option<io::Result<usize>> {
         if self.set_way(Way::PastCache).is_ok() {
             match self.file.write(pages) {
@@ -155,14 +153,14 @@ impl DiskFile {
         None
     }
 
-    /// Writes a copy, and sends it on its way now and then.
+    /// Writes through the page cache, and starts writing back now and then.
     fn write_copy(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.set_way(Way::ThroughCache)?;
         let len = self.file.write(bytes)?;
         let length = self.written + len as u64 - self.under_way;
         if let Some(length) = NonZeroU64::new(length).filter(|len| len.get() >= WRITE_BACK_BYTES) {
-            // Linux starts to write such pages back, and does not wait for it. What a system makes
-            // of the advice changes no result: the file is made durable before it gets its name.
+            // Linux starts to write such pages back, and does not wait for it. The result does not
+            // depend on this advice: the file is made durable before it gets its name.
             let from = self.under_way;
             let _ = rustix::fs::fadvise(&self.file, from, Some(length), Advice::DontNeed);
             self.under_way = self.written + len as u64;
@@ -173,7 +171,7 @@ impl DiskFile {
 
 impl Write for DiskFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // First: after an error nothing of `bytes` is written.
+        // First, so that after an error nothing of `bytes` is written.
         self.early_sync.go_on(&self.file, self.written)?;
         let len = self.write_any(bytes)?;
         self.written += len as u64;
@@ -221,7 +219,8 @@ mod tests {
         let [a, b] = [vec![b'a'; 8 * PAGE_BYTES], vec![b'b'; 3 * PAGE_BYTES]];
         let whole: &[&[u8]] = &[&a, &b, b"the end"];
         assert_eq!(written(folder.path(), whole).0, whole.concat());
-        // Behind an end in the middle of a page, pages do not lie as the disk has them.
+        // After a write that ends inside a page, later pages are not aligned with those on the
+        // disk.
         let broken: &[&[u8]] = &[&a, b"no page", &b, &a];
         assert_eq!(written(folder.path(), broken).0, broken.concat());
         let (_, any_direct) = written(folder.path(), &[b"no page", &b, &a]);

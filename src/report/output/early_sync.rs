@@ -1,8 +1,8 @@
-//! Making durable what has been written, while more is.
+//! Syncs a file while it is written.
 //!
-//! A disk may keep what it has got in a cache of its own, or in that of the host of a virtual
-//! machine, until it is told to be sure of it. Told at the end of a run only, it takes up to a
-//! second then for half a gigabyte; told every now and then, it is done when the last bytes come.
+//! A disk may keep written data in a cache of its own, or of the host of a virtual machine, until
+//! it is asked to make it durable. Asked only at the end of a run, it takes up to a second for half
+//! a gigabyte; asked every now and then, it is nearly done when the last bytes come.
 
 use std::fs::File;
 use std::io;
@@ -10,14 +10,14 @@ use std::task::Poll;
 
 use crate::crew::{Crew, Promise};
 
-/// Bytes that are made durable at once. Reason: of 16 to 128 MiB tried, what is left at the end is
-/// short with up to 32, and fewer calls disturb the disk less.
+/// Bytes that are synced at once. Reason: of 16 to 128 MiB tried, up to 32 leave little for the
+/// end, and fewer calls disturb the disk less.
 const SYNC_BYTES: u64 = 32 << 20;
 
-/// One call at a time that makes a file durable as far as it has been written.
+/// Syncs a file as far as it has been written, by one call at a time.
 #[derive(Default)]
 pub(super) struct EarlySync {
-    /// Who makes the calls. Without anybody, all is left to the end.
+    /// The thread that makes the calls. `None`: syncing is left to the end.
     syncer: Option<Crew>,
     /// Bytes of the file when the last call was made.
     asked: u64,
@@ -29,11 +29,11 @@ impl EarlySync {
         EarlySync { syncer, ..EarlySync::default() }
     }
 
-    /// Goes on with `file`, of which there are `written` bytes: makes another call if there is
-    /// enough for it and the last one has returned.
+    /// To be called for `file` with the number of bytes `written` so far: makes another call if
+    /// there is enough to sync and the last call has returned.
     ///
-    /// Failure: what the last call has told. Nobody hears of it a second time, so
-    /// it must not be lost.
+    /// Failure: the error of the last call. The system reports it only once, so it must not be
+    /// lost.
     pub(super) fn go_on(&mut self, file: &File, written: u64) -> io::Result<()> {
         let Some(syncer) = &self.syncer else { return Ok(()) };
         if written - self.asked < SYNC_BYTES {
@@ -42,7 +42,7 @@ impl EarlySync {
         if let Some(call) = &self.call {
             let Poll::Ready(done) = call.poll() else { return Ok(()) };
             self.call = None;
-            // A call whose thread has panicked leaves its part to the last one.
+            // After a panic, the last call syncs that part as well.
             done.unwrap_or(Ok(()))?;
         }
         if let Ok(file) = file.try_clone() {

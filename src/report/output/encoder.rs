@@ -1,4 +1,4 @@
-//! What results are packed with on their way out, as the suffix of the file's name says.
+//! Compresses results as the suffix of the file's name says.
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Write};
@@ -16,7 +16,7 @@ type Writer = Box<dyn Write + Send>;
 /// Strength of xz, from 0 to 9. Reason: its own default; 94 MiB of memory.
 const XZ_LEVEL: u32 = 6;
 
-/// A file or a stream, and how its bytes are packed.
+/// A file or a stream, and how its bytes are compressed.
 pub(super) enum Encoder {
     Plain(Writer),
     Terminal(Terminal),
@@ -45,7 +45,7 @@ impl Encoder {
         }
     }
 
-    /// Packs for `writer` as the name of `path` says. `crew` may help.
+    /// Writes to `writer`, compressed as the name of `path` says. `crew` may help.
     pub(super) fn of(path: &Path, writer: Writer, crew: Option<Crew>) -> Encoder {
         let writer: Writer = Box::new(RetryInterrupted(writer));
         match Compression::of_name(path) {
@@ -87,7 +87,7 @@ impl Encoder {
         }
     }
 
-    /// Writes the end of what is packed, and hands all of it on.
+    /// Writes the end of the compressed data, and flushes.
     pub(super) fn finish(self) -> io::Result<()> {
         let mut writer: Writer = match self {
             Encoder::Plain(writer) => writer,

@@ -1,15 +1,14 @@
-//! Packed output: frames of one size, packed side by side where there is a crew for it, written in
-//! order.
+//! Compressed output: frames of one size, which a crew compresses in parallel, written in order.
 //!
 //! ```text
-//! written bytes  | 4 MiB | 4 MiB | 4 MiB | the rest |     cut by number alone, not by line or time
+//! written bytes  | 4 MiB | 4 MiB | 4 MiB | the rest |     cut by size alone, not by line or time
 //! crew              |       |       |        |
-//! file           | frame | frame | frame |  frame   |     each packed by itself
+//! file           | frame | frame | frame |  frame   |     each compressed on its own
 //! ```
 //!
-//! So the file is the same for any number of threads; and readers that look for it, ours among
-//! them, can unpack the frames of zstd side by side. Those of gzip are shorter, and parts of one
-//! member (`gzip.rs`).
+//! So the file is the same for any number of threads, and readers that can, ours among them, may
+//! decompress the frames of zstd in parallel. Those of gzip are shorter, and parts of one member
+//! (`gzip.rs`).
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -17,9 +16,9 @@ use std::mem;
 
 use crate::crew::{Crew, Promise};
 
-/// What frames are packed as.
+/// A compression format with independent frames.
 pub(super) trait Format {
-    /// Bytes of a frame before packing.
+    /// Bytes of a frame before compression.
     const FRAME_BYTES: usize;
 
     /// A frame that is packed.
@@ -31,7 +30,7 @@ pub(super) trait Format {
     /// Writes the frame that comes next.
     fn write(&mut self, frame: Self::Packed, writer: &mut impl Write) -> io::Result<()>;
 
-    /// Writes what comes behind the last one.
+    /// Writes what follows the last frame.
     fn end(&mut self, writer: &mut impl Write) -> io::Result<()>;
 }
 
@@ -40,8 +39,8 @@ pub(super) trait Format {
 pub(super) struct Zstd;
 
 impl Format for Zstd {
-    /// Reason: twice the window of the default level, so that little is lost by starting anew; some
-    /// of them fit in memory for every thread.
+    /// Reason: twice the window of the default level, so that little is lost at the start of each
+    /// frame; small enough that every thread may have several in memory.
     const FRAME_BYTES: usize = 4 << 20;
 
     type Packed = Vec<u8>;
@@ -61,10 +60,10 @@ impl Format for Zstd {
     }
 }
 
-/// Frames under way beyond one for each thread: one that is waited for, one that waits.
+/// Frames in flight beyond one for each thread: one that is being written, one that waits.
 const SPARE_FRAMES: usize = 2;
 
-/// Packs what is written to it. Without [`FrameWriter::finish`] the last frames are lost.
+/// Compresses what is written to it. Without [`FrameWriter::finish`] the last frames are lost.
 pub(super) struct FrameWriter<W, F: Format> {
     writer: W,
     format: F,
@@ -79,7 +78,7 @@ pub(super) struct FrameWriter<W, F: Format> {
 }
 
 impl<W: Write, F: Format + Default> FrameWriter<W, F> {
-    /// Frames go to `writer`. Without a `crew`, each is packed by who writes its last byte.
+    /// Writes frames to `writer`. Without a `crew`, each is compressed by the call that fills it.
     pub(super) fn new(writer: W, crew: Option<Crew>) -> Self {
         FrameWriter {
             writer,
@@ -109,7 +108,7 @@ impl<W: Write, F: Format + Default> FrameWriter<W, F> {
         Ok(())
     }
 
-    /// Writes the last frame and waits for all. A file of nothing is one empty frame.
+    /// Writes the last frame and waits for all. An empty file is one empty frame.
     pub(super) fn finish(mut self) -> io::Result<W> {
         if !self.frame.is_empty() || !self.has_frames {
             self.end_frame()?;
@@ -132,7 +131,7 @@ impl<W: Write, F: Format + Default> FrameWriter<W, F> {
         Ok(())
     }
 
-    /// Writes the first frame under way, if there is any.
+    /// Writes the first frame in flight, if there is any.
     fn write_first(&mut self) -> io::Result<bool> {
         let Some(promise) = self.ahead.pop_front() else { return Ok(false) };
         let packed = promise.wait().ok_or_else(|| io::Error::other("packing has panicked"))?;

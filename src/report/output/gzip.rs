@@ -1,15 +1,15 @@
-//! Gzip output: one member, whose pieces are packed each by itself.
+//! Gzip output: one member, whose pieces are compressed independently.
 //!
 //! ```text
 //! file   = header piece* final crc length
 //! header = 1f 8b 08 00 00 00 00 00 00 ff   no name, no time, no system
-//! piece  = blocks of deflate that refer to none before them; an empty stored one at the end,
-//!          so that the next piece starts with a byte
+//! piece  = deflate blocks that refer to no earlier piece; an empty stored one at the end, so that
+//!          the next piece starts at a byte
 //! final  = 03 00                           an empty last block
 //! ```
 //!
-//! Any program can read it: some stop at the end of the first member. Source: RFC 1952 2.2 and 2.3,
-//! RFC 1951 3.2; `pigz -i` makes such files, too.
+//! Any program can read it; with several members, some would stop after the first. Source: RFC 1952
+//! 2.2 and 2.3, RFC 1951 3.2; `pigz -i` makes such files, too.
 
 use std::io::{self, Write};
 use std::mem;
@@ -22,8 +22,9 @@ const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
 
 const FINAL_BLOCK: [u8; 2] = [3, 0];
 
-/// Room for what ends a piece, and more. Beside it and the piece itself there is a 128th: what does
-/// not get shorter is stored, with 5 bytes for each block (RFC 1951 3.2.4), of 16 KiB or more.
+/// Room for the end of a piece, with some to spare. The buffer has this, the length of the piece,
+/// and a 128th of it: what does not get shorter is stored, with 5 bytes for each block (RFC 1951
+/// 3.2.4) of 16 KiB or more.
 const FLUSH_BYTES: usize = 64;
 
 /// A member while it is written.
@@ -33,7 +34,7 @@ pub(super) struct Gzip {
     crc: Crc,
 }
 
-/// A piece that is packed, and the sum of what it was.
+/// A compressed piece, and the checksum of its content.
 #[derive(Debug)]
 pub(super) struct Piece {
     packed: Vec<u8>,
@@ -41,7 +42,7 @@ pub(super) struct Piece {
 }
 
 impl Format for Gzip {
-    /// Reason: 32 times the window, so that little is lost by starting anew.
+    /// Reason: 32 times the window, so that little is lost at the start of each piece.
     const FRAME_BYTES: usize = 1 << 20;
 
     type Packed = Piece;
@@ -70,7 +71,7 @@ impl Format for Gzip {
     fn end(&mut self, writer: &mut impl Write) -> io::Result<()> {
         writer.write_all(&FINAL_BLOCK)?;
         writer.write_all(&self.crc.sum().to_le_bytes())?;
-        // The length as RFC 1952 has it: its lowest 32 bits.
+        // The lowest 32 bits of the length (RFC 1952).
         writer.write_all(&self.crc.amount().to_le_bytes())
     }
 }
@@ -108,7 +109,7 @@ mod tests {
             assert!(all == bytes, "{} bytes", bytes.len());
             assert!(reader.into_inner().is_empty(), "one member");
         }
-        // Short ones, too, end with one mark.
+        // Short pieces end with one sync marker, too.
         for length in 1..400 {
             let packed = written(&noise[..length], 400, None);
             let mut text = Vec::new();

@@ -1,4 +1,4 @@
-//! Where results go: standard output, or a file that is there whole or not at all.
+//! Where results go: standard output, or a file that appears complete or not at all.
 
 mod claims;
 mod disk;
@@ -35,22 +35,21 @@ use encoder::Encoder;
 use pending::{Pending, folder_of};
 use place::{duplicate, is_open_file, names_folder, open_number, place_of};
 
-/// Results on their way out, in large writes.
+/// A result that is being written, in large writes.
 ///
-/// A file is written without a name, in the folder where it will be, and gets its name when
-/// it is published (`pending.rs`). The suffix of the name says whether it is packed, and by
-/// what (`encoder.rs`).
+/// A file is written without a name, in the folder where it will be, and gets its name when it is
+/// published (`pending.rs`). The suffix of the name selects the compression (`encoder.rs`).
 pub struct Output {
     name: String,
     buffer: Pages,
     encoder: Encoder,
     /// The file that has yet to get its name.
     pending: Option<Pending>,
-    /// Is it the null device? Then nothing is gathered or handed on.
+    /// Is it the null device? Then nothing is buffered or written.
     is_null: bool,
-    /// Are there other things to be done while the disk writes?
+    /// Is it written through the page cache, even where that could be bypassed?
     relies_on_page_cache: bool,
-    /// Is the file made durable by the system only?
+    /// Is syncing the file left to the system?
     leaves_syncing: bool,
 }
 
@@ -63,7 +62,8 @@ impl Output {
         Output::stream("standard output", io::stdout().as_fd())
     }
 
-    /// What is open already, in `file`. Not by `std`: what cannot be written takes all there.
+    /// The open stream `file`. It is duplicated, because the handles of `std` ignore writes to a
+    /// closed standard stream.
     fn stream(name: &str, file: BorrowedFd) -> Result<Output> {
         let file = file.try_clone_to_owned().map_err(|error| Error::writing(name, error))?;
         let is_null = rustix::fs::fstat(&file).is_ok_and(|stat| is_null(&stat));
@@ -71,8 +71,8 @@ impl Output {
         Ok(Output { is_null, ..Output::to(name.to_string(), encoder, None) })
     }
 
-    /// The file `path`, with the permissions `new_mode` if it is new and there are any.
-    /// The `threads` pack it and make it durable.
+    /// The file `path`; if it is new, with the permissions `new_mode`, if given. The `threads`
+    /// compress it and make it durable.
     pub(super) fn file(
         path: &Path,
         new_mode: Option<u32>,
@@ -82,20 +82,20 @@ impl Output {
         if open_number(path) == Some(2) {
             return Output::stream(&name, io::stderr().as_fd());
         }
-        // A link stays a link: what it leads to is replaced.
+        // A link stays a link: its target is replaced.
         let given = path;
         let path = &place_of(path);
         let existing = match fs::metadata(path) {
             Ok(existing) => Some(existing),
             Err(_) if fs::symlink_metadata(path).is_err() => None,
-            // A link that leads to itself, or the disk does not answer.
+            // A cycle of links, or an error of the disk.
             Err(error) => return Err(Error::writing(&name, error)),
         };
         if existing.as_ref().is_some_and(fs::Metadata::is_dir) || names_folder(given) {
             return Err(Error::config(format!("{name}: is a folder; name a file in it")));
         }
         let (file, pending) = match existing {
-            // A device or a pipe has no content to protect, and an open file is gone on with.
+            // A device or a pipe has no content to protect, and an open file is appended to.
             Some(existing) if is_open_file(given) || !existing.is_file() => {
                 let file = match open_number(given).and_then(duplicate) {
                     Some(file) => Ok(file),
@@ -148,8 +148,8 @@ impl Output {
         }
     }
 
-    /// Checks that bytes can go out as they are: no text for a terminal, not packed on their way.
-    /// `what` asks for it.
+    /// Checks that binary data can be written here, as `what` requires: not to a terminal, and not
+    /// compressed again.
     pub(super) fn check_binary(&self, what: &str) -> Result<()> {
         match self.encoder {
             Encoder::Plain(_) => Ok(()),
@@ -164,7 +164,7 @@ impl Output {
         }
     }
 
-    /// Does all that is written go nowhere? Then it need not be.
+    /// Is everything that is written discarded? Then nothing needs to be written.
     pub fn is_null(&self) -> bool {
         self.is_null
     }
@@ -190,7 +190,7 @@ impl Output {
                 let (now, later) = bytes.split_at(self.buffer.left());
                 self.buffer.push(now);
                 self.empty_buffer()?;
-                // More is to come.
+                // More than one buffer: this is no short result.
                 self.buffer.enlarge();
                 bytes = later;
             }
@@ -204,7 +204,7 @@ impl Output {
         Ok(())
     }
 
-    /// Writes `bytes`, which are many, as they are: nothing is gathered but for a disk.
+    /// Writes `bytes`, of which there are many, past the buffer, unless the file takes whole pages.
     pub fn write_large(&mut self, bytes: &[u8]) -> Result<()> {
         if self.is_null {
             return Ok(());
@@ -216,15 +216,15 @@ impl Output {
         self.write_through(bytes)
     }
 
-    /// Does the file take whole buffers, cut wherever, better than whole lines?
+    /// Is it faster to write whole buffers, wherever they end, than whole lines?
     fn goes_by_pages(&self) -> bool {
         !self.relies_on_page_cache
             && self.pending.is_some()
             && matches!(self.encoder, Encoder::Plain(_))
     }
 
-    /// From now on writes through the page cache, not past it: for a job that also reads files
-    /// meanwhile, and would wait for the disk twice.
+    /// From now on writes through the page cache, for a job that also reads files meanwhile, and
+    /// would wait for the disk twice.
     pub fn rely_on_page_cache(&mut self) {
         self.relies_on_page_cache = true;
     }
@@ -260,15 +260,15 @@ impl Output {
 
     /// Writes the rest and, for a file, gives it its name. Without this call there is no file.
     ///
-    /// For a run with one result; those of others are gathered in [`Results`].
+    /// For a run with one result; [`Results`] publishes several together.
     pub fn publish(self) -> Result<()> {
         let mut results = Results::default();
         results.finish(self)?;
         results.publish().map(drop)
     }
 
-    /// Writes the rest. Returns the file that has yet to get its name, if it is one, and
-    /// what errors call it.
+    /// Writes the rest. For a file, returns its name in messages, and the file that has yet to get
+    /// its name.
     pub(super) fn finish(mut self) -> Result<Option<(String, Pending)>> {
         self.empty_buffer()?;
         let finished = self.encoder.finish();

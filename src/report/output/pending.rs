@@ -1,4 +1,4 @@
-//! A file of results on its way to its name: written where it will be, and not there yet.
+//! A file that is written without its final name, in the folder where it will be published.
 
 use std::fs::{self, File};
 use std::io;
@@ -21,23 +21,23 @@ use crate::bytes::show_path;
 pub(crate) struct Pending {
     file: File,
     path: PathBuf,
-    /// The name it has meanwhile, `.undust-….tmp`: where an unnamed file cannot be made or named,
-    /// and while it is published.
+    /// Its temporary name, `.undust-….tmp`: if unnamed files are not supported, and while it is
+    /// published.
     temporary: Option<TempPath>,
-    /// Who is to have it in the end, user and group.
+    /// The final owner, user and group.
     owner: Option<(Uid, Gid)>,
-    /// Is it to outlive a crash of the machine?
+    /// Must it survive a crash of the machine?
     is_durable: bool,
 }
 
 impl Pending {
-    /// A file in the folder of `path`, with the permissions `mode` if there are any.
+    /// Opens a file in the folder of `path`, with the permissions `mode`, if given.
     pub(super) fn open(path: &Path, mode: Option<u32>) -> io::Result<Pending> {
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
         match rustix::fs::open(folder_of(path), flags, Mode::from_raw_mode(0o666)) {
             Ok(file) => {
                 let file = File::from(file);
-                // Now, not when all is written: a bare chroot has no /proc.
+                // Checked now, before anything is written: a bare chroot has no /proc.
                 if fs::metadata(link_to(&file)).is_err() {
                     return Pending::open_named(path, mode);
                 }
@@ -50,8 +50,8 @@ impl Pending {
         }
     }
 
-    /// Opens a file in the folder of `path` that has a name meanwhile, which stays if the process
-    /// is killed; with the permissions `mode` if there are any.
+    /// Opens a file in the folder of `path` with a temporary name, which remains if the process is
+    /// killed; with the permissions `mode`, if given.
     fn open_named(path: &Path, mode: Option<u32>) -> io::Result<Pending> {
         // Under the umask, and never open to more people than the old file was.
         let at_first = fs::Permissions::from_mode(mode.unwrap_or(0o666) & 0o777);
@@ -74,25 +74,25 @@ impl Pending {
         self.file.try_clone()
     }
 
-    /// When it has its name, the file is to be that of who has the `old` one, if this process may
-    /// give it away.
+    /// When it is published, the file gets the owner of the `old` one, if this process may change
+    /// that.
     pub(super) fn keep_owner(&mut self, old: &fs::Metadata) {
         self.owner = Some((Uid::from_raw(old.uid()), Gid::from_raw(old.gid())));
     }
 
-    /// The name it is to get.
+    /// The name that it will get.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Makes the content durable: what is written later may be lost. The name has to be made so
-    /// when it is there.
+    /// Makes the content durable, as far as it is written. The name has to be made durable after
+    /// publishing.
     pub(super) fn finish(&mut self) -> io::Result<()> {
         self.is_durable = true;
         self.file.sync_all()
     }
 
-    /// Gives the file a name of its own beside the one it is to get. Linking cannot replace a file,
+    /// Gives the file a temporary name beside its final one. Linking cannot replace a file,
     /// renaming can.
     pub(super) fn name(&mut self) -> io::Result<()> {
         if self.temporary.is_some() {
@@ -114,7 +114,7 @@ impl Pending {
         Err(io::Error::from(io::ErrorKind::AlreadyExists))
     }
 
-    /// Puts its name on a file that is [named](Pending::name) and, if it is to be durable,
+    /// Renames the file to its final name. It must be [named](Pending::name) and, to be durable,
     /// [finished](Pending::finish).
     pub(super) fn publish(self) -> io::Result<Published> {
         let Pending { path, temporary, file, owner, is_durable } = self;
@@ -125,10 +125,10 @@ impl Pending {
         let published = publish(&path, temporary);
         let published = published.map(|old| Published { path, old, own, is_durable });
         if let (Ok(_), Some((user, group))) = (&published, owner) {
-            // Not before: it may be linked and renamed by its owner only.
+            // Only now, since a file may only be linked and renamed by its owner.
             let _ = rustix::fs::fchown(&file, Some(user), Some(group));
         }
-        // Where nothing can be renamed nothing can be removed either, perhaps.
+        // If renaming is not permitted, removing may not be either.
         published.map_err(|error| match fs::symlink_metadata(&own_name) {
             Ok(_) => io::Error::new(
                 error.kind(),
@@ -139,18 +139,19 @@ impl Pending {
     }
 }
 
-/// Puts the name `path` on the file that has the name `temporary` yet. Returns what had it before.
+/// Renames the file `temporary` to `path`. Returns the file that had this name before.
 fn publish(path: &Path, temporary: TempPath) -> io::Result<Old> {
     if fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir()) {
         return Err(io::Error::from(io::ErrorKind::IsADirectory));
     }
     let rename = |flags| rustix::fs::renameat_with(CWD, &*temporary, CWD, path, flags);
-    // Somebody else may make the file between the two, and remove it again.
+    // Another process may create the file between the two calls, and remove it again.
     for _ in 0..100 {
         match rename(RenameFlags::EXCHANGE) {
             Ok(()) => return Ok(Old::Kept(temporary)),
             Err(Errno::NOENT) => {}
-            // Or not permitted, be it that call or any change of the file: renaming will tell.
+            // `PERM`: this call, or any change of the file, is not permitted; renaming below will
+            // show which.
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::PERM) => break,
             Err(error) => return Err(error.into()),
         }
@@ -169,11 +170,11 @@ fn publish(path: &Path, temporary: TempPath) -> io::Result<Old> {
     Ok(old)
 }
 
-/// A file that has got its name, which can be taken from it again.
+/// A file that is published, which can be undone.
 pub(super) struct Published {
     path: PathBuf,
     old: Old,
-    /// Device and number of the file, to know it by.
+    /// Device and inode, which identify the file.
     own: (u64, u64),
     is_durable: bool,
 }
@@ -181,17 +182,17 @@ pub(super) struct Published {
 /// The file that had the name before.
 enum Old {
     None,
-    /// It has the temporary name now, and goes with it.
+    /// It has the temporary name now, and is removed when this is dropped.
     Kept(TempPath),
-    /// The file system cannot exchange two files.
+    /// It is gone, since the file system cannot exchange two files.
     Gone,
 }
 
 impl Published {
-    /// Gives the name back to the file that had it, or to none. Where somebody else has taken it
-    /// since, nothing is done.
+    /// Undoes publishing: restores the old file, or removes the new one. Does nothing if another
+    /// process has replaced it since.
     ///
-    /// Failure: what has become of the old file, in words.
+    /// Failure: what has become of the old file, as text.
     pub(super) fn take_back(self) -> Result<(), String> {
         let is_own = |path: &Path| {
             fs::symlink_metadata(path).is_ok_and(|meta| (meta.dev(), meta.ino()) == self.own)
@@ -214,7 +215,7 @@ impl Published {
                         show_path(&kept)
                     ));
                 }
-                // Somebody has been quicker: what was theirs is theirs again.
+                // Another process was faster: give its file back.
                 if !is_own(&old) {
                     exchange().map_err(|error| failed(error.into()))?;
                 }
@@ -225,7 +226,7 @@ impl Published {
 
     /// Removes the file that had the name before.
     ///
-    /// Failure: what has become of it, in words.
+    /// Failure: what has become of it, as text.
     pub(super) fn remove_old_file(&mut self) -> Result<(), String> {
         let Old::Kept(old) = std::mem::replace(&mut self.old, Old::None) else { return Ok(()) };
         let old = old.keep().map_err(|error| error.to_string())?;
@@ -234,7 +235,7 @@ impl Published {
         })
     }
 
-    /// What is known of the file that had the name before; `None` if nothing is.
+    /// The identity of the file that had the name before; `None` if it is not known.
     pub(super) fn predecessor(&self) -> io::Result<Option<Predecessor>> {
         match &self.old {
             Old::None => Ok(Some(Predecessor::none())),
@@ -254,14 +255,14 @@ pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = retry_on_intr(|| rustix::fs::open(folder, flags, Mode::empty()));
     match folder.and_then(|folder| retry_on_intr(|| rustix::fs::fsync(&folder))) {
-        // One that may be written but not read, and file systems that have no such sync: by their
-        // manuals, and what databases have met.
+        // A folder that may be written but not read, or a file system that cannot sync folders: the
+        // errors are from manuals, and from reports of databases.
         Err(Errno::ACCESS | Errno::PERM | Errno::INVAL | Errno::NOTSUP | Errno::BADF) => Ok(()),
         other => Ok(other?),
     }
 }
 
-/// The link by which the system knows the open `file`; not there without `/proc`.
+/// The path of the open `file` in `/proc`, if that is mounted.
 fn link_to(file: &File) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
@@ -286,7 +287,7 @@ pub(super) fn folder_of(path: &Path) -> &Path {
 mod tests {
     use super::*;
 
-    /// What happens where the file system has no unnamed files.
+    /// What happens if the file system does not support unnamed files.
     #[test]
     fn a_file_that_has_a_name_meanwhile_has_the_mode_of_others() {
         let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;

@@ -1,4 +1,4 @@
-//! What a result goes on with: whether it is still in its place.
+//! The file that a result continues, and whether it is still in its place.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -11,13 +11,13 @@ use crate::error::{Error, Result};
 #[derive(Debug, PartialEq, Eq)]
 pub struct Predecessor(Option<Identity>);
 
-/// What tells a file from others, and from itself when it was written to.
+/// Identifies a file and its content: another file, or the same one after a write, differs.
 #[derive(Debug, PartialEq, Eq)]
 struct Identity {
     device: u64,
     inode: u64,
     bytes: u64,
-    /// Seconds, and nanoseconds behind them.
+    /// Seconds and nanoseconds.
     modified: (i64, i64),
 }
 

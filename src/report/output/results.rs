@@ -18,9 +18,9 @@ use crate::error::{Error, Result};
 /// or the disk fails when all have their names. What goes to a stream cannot be taken back.
 #[derive(Default)]
 pub struct Results {
-    /// The results that go to files, with the names by which the user knows them.
+    /// The results that go to files, with their names in messages.
     files: Vec<(String, Pending)>,
-    /// The result that is published behind all others, and what it follows.
+    /// The result that is published after all others, and its predecessor.
     last: Option<(String, Pending, Predecessor)>,
 }
 
@@ -31,29 +31,29 @@ impl Results {
         Ok(())
     }
 
-    /// Writes the rest of `output`, as [`Results::finish`] does, for a result that goes on with
-    /// what was in its place when it was read, and remembers the others: it is published behind
-    /// them, and only if its `predecessor` is still there. A run has one at most.
+    /// Writes the rest of `output`, as [`Results::finish`] does, for a result that updates the file
+    /// that was read from its place, and depends on the other results: it is published after them,
+    /// and only if its `predecessor` is still there. A run has at most one.
     pub fn finish_last(&mut self, output: Output, predecessor: Predecessor) -> Result<()> {
         assert!(self.last.is_none(), "a run has one last result");
         self.last = output.finish()?.map(|(name, file)| (name, file, predecessor));
         Ok(())
     }
 
-    /// Returns the folder of the result that other runs go on with as well, if there is one.
+    /// Returns the folder of the result that other runs may update as well, if there is one.
     ///
-    /// Runs that publish there at the same time see each other, and all but one fail. But who of
-    /// two others was there first they cannot see: they should take turns.
+    /// Of runs that publish there at the same time, all but one notice it and fail. But they cannot
+    /// determine which of two others was first, so they should take turns.
     pub fn shared_folder(&self) -> Option<&Path> {
         self.last.as_ref().map(|(_, file, _)| folder_of(file.path()))
     }
 
     /// Publishes the results in the order in which they were finished; after one that fails, none.
-    /// Then makes their names durable, unless that is left to the system. Returns, in words, which
-    /// old files could not be removed, and whether names could not be made durable.
+    /// Then makes their names durable, unless that is left to the system. Returns warnings: which
+    /// old files could not be removed, and which names could not be made durable.
     ///
-    /// Failure: besides those of the system, an error if the predecessor of the last one is
-    /// not there any more.
+    /// Failure: an error of the system, or one if the predecessor of the last result is not there
+    /// any more.
     pub fn publish(self) -> Result<Vec<String>> {
         self.publish_by(sync_folder)
     }
@@ -70,8 +70,8 @@ impl Results {
         for (name, file) in &mut files {
             file.name().map_err(|error| Error::writing(name, error))?;
         }
-        // Before anything is changed, if it is known by now. No lock: one that is waited for may be
-        // held by whoever has started this run, as `flock` does.
+        // Checked before anything is changed. Without a lock, since the process that has started
+        // this run, such as `flock`, may hold one.
         if let (Some((name, last)), Some(predecessor)) = (files.last(), &predecessor) {
             let now = Predecessor::at(last.path()).map_err(|error| Error::writing(name, error))?;
             predecessor.check(&now).map_err(|error| error.at(name))?;
@@ -84,8 +84,8 @@ impl Results {
         for (name, file) in &mut published {
             left.extend(file.remove_old_file().err().map(|why| format!("{name}: {why}")));
         }
-        // Behind that, so that no old file comes back when the power fails.
-        // No error, after which one runs again: what has been seen would be left out then.
+        // After that, so that no old file reappears after a power failure. Not an error, after
+        // which users would run again: then everything would count as seen.
         left.extend(sync_names(&published, &sync).err().map(NotDurable::of_complete_results));
         Ok(left)
     }
@@ -93,14 +93,14 @@ impl Results {
 
 /// Why a name is not durable.
 struct NotDurable<'a> {
-    /// What the user knows the result by.
+    /// The name of the result in messages.
     name: &'a str,
     folder: &'a Path,
     error: io::Error,
 }
 
 impl NotDurable<'_> {
-    /// All results have their names; there is nothing to be done again.
+    /// The warning for results that are complete: the run need not be repeated.
     #[cold]
     fn of_complete_results(self) -> String {
         format!(
@@ -130,7 +130,7 @@ fn sync_names<'a>(
     first
 }
 
-/// Publishes `files` one after the other, and puts them into `published` meanwhile.
+/// Publishes `files` in order, and adds each to `published`.
 fn publish_all(
     files: Vec<(String, Pending)>,
     predecessor: Option<Predecessor>,
@@ -140,22 +140,22 @@ fn publish_all(
     let last = files.len() - usize::from(predecessor.is_some());
     for (at, (name, file)) in files.into_iter().enumerate() {
         if at == last {
-            // It must not outlive the others when the power fails.
+            // The last result must not survive a power failure without the others.
             sync_names(published, sync).map_err(|why| Error::writing(why.name, why.error))?;
         }
         let file = file.publish().map_err(|error| Error::writing(&name, error))?;
         published.push((name, file));
     }
     if let (Some((name, last)), Some(predecessor)) = (published.last(), predecessor) {
-        // Another run may have published in this very moment.
+        // Another run may have published since the check.
         let was = last.predecessor().map_err(|error| Error::writing(name, error))?;
         was.map_or(Ok(()), |was| predecessor.check(&was)).map_err(|error| error.at(name))?;
     }
     Ok(())
 }
 
-/// Gives the names of what is `published` back, since the run ends by `error`. Returns the error,
-/// with those that could not be given back.
+/// Undoes what is `published`, after `error`. Returns the error, with the files that could not be
+/// restored.
 fn take_back(published: Vec<(String, Published)>, error: Error) -> Error {
     let mut stay = Vec::new();
     for (name, file) in published.into_iter().rev() {

@@ -2,8 +2,8 @@
 
 use crate::crew::Crew;
 
-/// Threads for what is done beside the writing of results. Without any of them it is done by who
-/// writes, or left to the system: the same bytes.
+/// Threads for work beside the writing of results. Without them it is done by the thread that
+/// writes, or left to the system; the bytes are the same.
 #[derive(Clone, Debug, Default)]
 pub struct OutputThreads {
     /// The threads that pack zstd and gzip output.
@@ -22,7 +22,7 @@ pub enum Syncing {
     /// Before they get their names, but most of it while they are written, by a thread that waits
     /// for the disk and takes no processor: after a crash there is the old file or the new one.
     Meanwhile(Crew),
-    /// Some time later, when the system writes them: after a crash a file may be empty, or lack a
-    /// part. Reason: disks that take longer for that than the run takes for all else.
+    /// Some time later, when the system writes them: after a crash a file may be empty or
+    /// incomplete. For disks that take longer to sync than the rest of the run.
     LeftToSystem,
 }

@@ -63,7 +63,7 @@ fn fits(cell: Cell, kind: ColumnKind) -> bool {
     }
 }
 
-/// Would a spreadsheet calculate it? Source: OWASP, "CSV Injection".
+/// Would a spreadsheet evaluate it as a formula? Source: OWASP, "CSV Injection".
 fn looks_like_formula(text: &[u8]) -> bool {
     matches!(text.first(), Some(b'=' | b'+' | b'-' | b'@' | b'\t' | b'\r'))
 }
@@ -91,8 +91,8 @@ pub(crate) fn push_tsv(out: &mut Vec<u8>, field: &[u8]) {
     out.extend_from_slice(rest);
 }
 
-/// Appends `field`, in quotes if it holds what means something, or may be taken for a comment:
-/// readers that are told of comments cut lines at a `#` anywhere.
+/// Appends `field`, in quotes if it contains special characters, or a `#`: readers that support
+/// comments cut lines at a `#` anywhere.
 fn push_csv(out: &mut Vec<u8>, field: &[u8], guard: bool) {
     let guard: &[u8] = if guard { b"'" } else { b"" };
     let is_special = |byte: &u8| matches!(byte, b',' | b'"' | b'\r' | b'\n' | b'#');
@@ -113,10 +113,10 @@ fn push_csv(out: &mut Vec<u8>, field: &[u8], guard: bool) {
     out.push(b'"');
 }
 
-/// A text of more bytes has room made for just what it takes.
+/// For a longer text, exactly the room that it takes is reserved.
 const LONG_BYTES: usize = 16 << 10;
 
-/// Room for what stands beside it in its row.
+/// Room for the rest of its row.
 const ROOM_BESIDE: usize = 256;
 
 fn push_json_field(out: &mut Vec<u8>, name: &str, cell: Cell) {
@@ -130,7 +130,7 @@ fn push_json_field(out: &mut Vec<u8>, name: &str, cell: Cell) {
         Cell::Text(text) => {
             let readable = readable(text);
             if text.len() > LONG_BYTES {
-                // Twice as much as that may be more memory than there is.
+                // Doubling the buffer may take more memory than there is.
                 let again = if matches!(readable, Cow::Owned(_)) { base64_bytes(text) } else { 0 };
                 out.reserve_exact(json_bytes(&readable) + again + ROOM_BESIDE);
             }

@@ -11,7 +11,7 @@
 //!
 //! Parquet is written by `parquet.rs`.
 //!
-//! What each table holds is told in `tables.rs`, and for people in `docs/outputs.md`.
+//! The columns of each table are in `tables.rs`, and for people in `docs/outputs.md`.
 
 pub(super) mod cells;
 #[cfg_attr(not(feature = "parquet"), path = "no_parquet.rs")]
@@ -57,7 +57,7 @@ impl RowFormat {
 pub struct Shape {
     /// Their format.
     pub format: RowFormat,
-    /// Puts an apostrophe before text that a spreadsheet would take for a formula: text that
+    /// Writes an apostrophe before text that a spreadsheet would evaluate as a formula: text that
     /// starts with `=`, `+`, `-`, `@`, a tab or a carriage return. Not in JSON, which no
     /// spreadsheet opens.
     pub guards_formulas: bool,
@@ -86,7 +86,7 @@ pub(super) fn not_built() -> Error {
     )
 }
 
-/// What made the rows; the first line of each output tells.
+/// What made the rows; it is in the first line of each output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Provenance {
     /// Name and version of the profile.
@@ -143,7 +143,7 @@ impl<'a> RowWriter<'a> {
                 (None, header.to_string())
             }
             format => {
-                // No commas, so that it is one field to those who do not know comments.
+                // Without commas, so that it is one field for readers that do not know comments.
                 let comment =
                     format!("# undust {version} table={name} profile={profile} rules={rules}");
                 (Some(comment), names.join(if format == RowFormat::Csv { "," } else { "\t" }))
@@ -167,7 +167,7 @@ impl<'a> RowWriter<'a> {
         self.output.write(&self.row)
     }
 
-    /// Rows that are to be put together, none yet.
+    /// Makes an empty part, for rows to be formatted.
     pub fn rows(&self) -> Rows {
         Rows { shape: self.shape, table: self.table, bytes: Vec::new(), cells: Vec::new() }
     }
@@ -196,13 +196,13 @@ impl<'a> RowWriter<'a> {
         self.output.pass_on()
     }
 
-    /// Writes what has to come behind the last row. Does not publish the output.
+    /// Writes what has to follow the last row. Does not publish the output.
     pub fn finish(self) -> Result<()> {
         self.columns.map_or(Ok(()), |columns| columns.finish(self.output))
     }
 }
 
-/// Rows that are put together apart from the output, by any thread, and written by
+/// Rows that are formatted apart from the output, by any thread, and written by
 /// [`RowWriter::write`].
 #[derive(Clone, Debug)]
 pub struct Rows {
@@ -243,12 +243,12 @@ impl Rows {
         }
     }
 
-    /// Bytes of memory that they take.
+    /// Bytes of memory that the rows take.
     pub fn memory_bytes(&self) -> usize {
         self.bytes.len() + self.cells.len() * size_of::<Stored>()
     }
 
-    /// Leaves none of them.
+    /// Removes all rows.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.cells.clear();

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! PAR1
-//! group of rows: a chunk for each column, its pages packed by zstd     up to GROUP_BYTES of values
+//! group of rows: a chunk for each column, its pages in zstd; up to GROUP_BYTES of values
 //! ...
 //! footer: the schema, where the groups are, what made the rows (key and value)
 //! ```
 //!
 //! A column of text is a string (`STRING`), which has to be UTF-8: bytes that are not are
-//! percent-escaped. Then the exact bytes are in a column of bytes behind all others, whose name
+//! percent-escaped. Then the exact bytes are in a column of bytes after all others, whose name
 //! ends in `_raw`; it is null elsewhere. Numbers are 64 bits with sign. Every column may be null.
 //!
 //! Source: <https://parquet.apache.org/docs/file-format/>.
@@ -30,17 +30,18 @@ use super::tables::{Column, ColumnKind, Table};
 use crate::error::{Error, Result};
 use crate::report::{Cell, Output};
 
-/// Bytes of values that are held until they are written as a group. Reason: readers work on groups
-/// side by side and like large ones, but what is held is in memory three times while it is packed.
+/// Bytes of values that are held until they are written as a group. Reason: readers process groups
+/// in parallel and prefer large ones, but what is held is in memory three times while it is
+/// compressed.
 const GROUP_BYTES: usize = 8 << 20;
 
 /// Most rows of a group. Reason: rows without text would never fill the bytes.
 const GROUP_ROWS: usize = 1 << 17;
 
-/// Values that are handed on at once.
+/// Values that are written at once.
 const BATCH_VALUES: usize = 1 << 13;
 
-/// A Parquet file on its way out. Without [`ColumnsFile::finish`] it has no end.
+/// A Parquet file while it is written. Without [`ColumnsFile::finish`] it has no end.
 pub(super) struct ColumnsFile {
     writer: SerializedFileWriter<Vec<u8>>,
     columns: Vec<Values>,

@@ -8,7 +8,7 @@ use super::{percent, ratio, short};
 use crate::bytes::decimal::with_commas;
 use crate::report::rows::cells::readable;
 
-/// A side from which records are looked at.
+/// A property by which a report groups records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Facet {
     /// The host in canonical form.
@@ -17,8 +17,8 @@ pub enum Facet {
     Section,
     /// The name of a parameter. A record counts for each of its parameters.
     Parameter,
-    /// The class of the status, `2xx`; in crawl logs a status that is none of HTTP as it is,
-    /// `-5003`. What is no status has no row.
+    /// The class of the status, `2xx`; in crawl logs, a status that HTTP does not have is a row of
+    /// its own: `-5003`. A text that is not a status has no row.
     Status,
     /// The hour, day, month or year, in UTC.
     Time,
@@ -165,7 +165,7 @@ impl Breakdown {
         if is_trivial { Vec::new() } else { rows }
     }
 
-    /// Writes the table, if it says something.
+    /// Writes the table, if it is informative.
     pub(super) fn write(&self, out: &mut String, requests: bool) {
         let rows = self.telling_rows(requests);
         if rows.is_empty() {

@@ -19,7 +19,7 @@ use crate::canonical::Profile;
 use crate::error::Result;
 use totals::{Counted, HOSTLESS, Total};
 
-/// Everything a report says.
+/// The content of a report.
 #[derive(Debug)]
 pub struct Survey {
     /// The profile in force.
@@ -43,8 +43,8 @@ pub struct Survey {
     pub clusters: Vec<ClusterRow>,
 }
 
-/// Rules that changed nothing and are named. Reason: a file of rules may be for many more sites
-/// than the lines are of.
+/// How many of the rules that changed nothing are named. Reason: a rule file may be for many more
+/// sites than occur in the input.
 const IDLE_SHOWN: usize = 10;
 
 /// One input.
@@ -98,8 +98,7 @@ pub struct SiteRuleRow {
     pub title: String,
     /// Records that it changed.
     pub changed: u64,
-    /// Records that it changed and that merge with an earlier one by rules of sites, and not
-    /// before.
+    /// Records that it changed and that merge with an earlier one only by rules of sites.
     pub merged: u64,
 }
 
@@ -114,7 +113,7 @@ impl SiteRuleRow {
     }
 }
 
-/// A record that merges at a step, or which the step changed to one that does.
+/// A record that merges at a step, or that the step changed to a form that merges there.
 #[derive(Clone, Debug)]
 pub struct Example {
     /// The number of its line, from 1.
@@ -432,7 +431,7 @@ mod tests {
         assert_eq!(cut.chars().count(), 109);
         assert!(cut.starts_with("http://a.test/x") && cut.ends_with("/end"));
         assert_eq!(short(b"\x1b[0m"), "\\x1b[0m");
-        // However long, and whatever its bytes: the end is there.
+        // Whatever its length and bytes: the end is shown.
         for middle in ["x", "\u{1f600}", "\u{e9}", "\0"] {
             for count in 90..130 {
                 let url = format!("http://a.test/{}/end", middle.repeat(count));

@@ -44,7 +44,7 @@ impl Counted {
         }
     }
 
-    /// Tells whether every report says it, be it nothing.
+    /// Tells whether every report shows it, even if it is 0.
     fn is_basic(self) -> bool {
         use Counted::{Duplicate, Lines, Pages, Requests, Unique, Urls};
         matches!(self, Lines | Requests | Urls | Pages | Unique | Duplicate)
@@ -60,11 +60,11 @@ pub(crate) struct Total {
     pub(crate) of: Option<u64>,
     /// More about it; may be empty.
     pub(crate) note: &'static str,
-    /// Of lines that were rejected, the first: its place, and how it starts.
+    /// The first rejected line: its place, and how it starts.
     pub(crate) first: Option<(String, Vec<u8>)>,
 }
 
-/// Said where nobody knows the hosts of the records.
+/// Shown if the hosts of the records are unknown.
 pub(crate) const HOSTLESS: &str =
     "Lines name no host: pages are distinguished by their path alone (--base-url)";
 
@@ -101,7 +101,7 @@ impl Survey {
         place_of_line(line, self.input.len() > 1, files)
     }
 
-    /// The totals that say something, in the order of the report.
+    /// The totals that are shown, in the order of the report.
     pub(crate) fn totals(&self) -> Vec<Total> {
         let tally = &self.tally;
         let total = |what, count, of, note| Total { what, count, of, note, first: None };

@@ -1,4 +1,4 @@
-//! Files of `--seen` that are damaged, or no files at all.
+//! Files of `--seen`: what they remember, and that damaged ones, or what is none, are refused.
 
 use super::*;
 

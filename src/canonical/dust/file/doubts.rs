@@ -1,5 +1,5 @@
-//! What a rule file says and its author hardly meant: rules for all that others register, stars
-//! that stand for themselves.
+//! What a rule file says and its author hardly meant: rules for a public suffix, stars that stand
+//! for themselves.
 
 use crate::canonical::dust::DustRules;
 use crate::canonical::dust::compile;

@@ -1,4 +1,4 @@
-//! Tries the examples of a rule file: whether its rules do to them what they are said to do.
+//! Tries the examples of a rule file: do its rules make the two URLs of each equal?
 
 use crate::canonical::config::Settings;
 use crate::canonical::dust::rule::{DustRule, DustStatus, RuleFile};
@@ -144,7 +144,7 @@ mod tests {
             (pair("a", "a"), pair("a", "a"), vec![]),
             (pair("a", "b"), pair("a", "b"), vec![unequal("a", "b")]),
             (pair("a", "a"), pair("a", "c"), vec![ExampleFault::Unsettled]),
-            // That they meet later does not make them equal.
+            // That later rules make them equal does not count.
             (pair("a", "b"), pair("a", "a"), vec![unequal("a", "b"), ExampleFault::Unsettled]),
         ] {
             let found: Vec<_> = faults(forms.clone(), &again).collect();
@@ -174,7 +174,7 @@ mod tests {
             (&[("param='sid'", ab)], 1, vec![(0, a_b())]),
             // One rule in force does what another is said to do.
             (&[("param='sid'", a), ("param='t'", a)], 2, vec![]),
-            // What is to be reviewed does nothing to the examples of others ...
+            // A rule under review does not change the examples of others ...
             (&[("param='t'", a), ("param='sid',status='review'", a)], 2, vec![(0, as_given())]),
             // ... and others do nothing to its own.
             (&[("param='sid'", a), ("param='t',status='review'", a)], 2, vec![(1, as_given())]),

@@ -1,4 +1,4 @@
-//! All that is to be said against a rule file: what is wrong, then what is suspicious.
+//! All findings about a rule file: errors first, then what is suspicious.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::canonical::dust::DustRules;
 use crate::canonical::dust::rule::{DustStatus, RuleFile};
 
-/// What there is to say against a rule file.
+/// The findings about a rule file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LintedRules {
     /// The rules that are in force and hold together.
@@ -16,7 +16,7 @@ pub struct LintedRules {
     pub findings: Vec<Finding>,
 }
 
-/// What there is to say against a rule or a guard.
+/// A finding about a rule or a guard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// Whether it is wrong, or in which way it is suspicious.
@@ -33,7 +33,7 @@ pub enum FindingKind {
     Refused,
     /// It changes nothing: see [`DustRules::dead`].
     Dead,
-    /// It is to keep rules away, and never does: see [`DustRules::never_met`].
+    /// It should keep rules away, and never does: see [`DustRules::never_met`].
     NeverMet,
     /// No canonical URL is spelled as it is: see [`DustRules::misspelled`].
     Misspelled,

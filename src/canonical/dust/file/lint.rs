@@ -225,7 +225,7 @@ fn folds_all<'a>(rules: &[&'a Compiled], pattern: &Glob) -> Option<&'a Compiled>
     rules.iter().filter(|_| has_upper).find(folds).copied()
 }
 
-/// The hosts that are others, each with what stands for it and the number of a rule that says so.
+/// The hosts that are replaced, each with its replacement and the number of the rule.
 type Aliased<'a> = HashMap<&'a [u8], (&'a [u8], u32)>;
 
 fn aliased<'a>(by_site: &'a BTreeMap<Vec<u8>, Vec<Compiled>>) -> Aliased<'a> {

@@ -8,9 +8,8 @@ use crate::canonical::dust::patterns::steps::{Bytes, Step};
 /// May `act` make a path that matches `pattern` one that does not match it, and that the rule which
 /// is kept from what matches would change? `folds` says whether that one folds paths.
 ///
-/// Told from the texts alone, and errs on the side of yes: of patterns other than single paths
-/// (`/v`) and those of one beginning (`/v/*`) it is only asked whether `act` does something to a
-/// path that matches.
+/// Decided from the texts, in doubt with yes: of patterns other than single paths (`/v`) and those
+/// of one beginning (`/v/*`) it is only asked whether `act` does something to a path that matches.
 pub(super) fn may_leave(act: &Act, pattern: &Glob, folds: bool) -> bool {
     if let Some(path) = pattern.exact() {
         return may_change(act, path);
@@ -26,7 +25,7 @@ pub(super) fn may_leave(act: &Act, pattern: &Glob, folds: bool) -> bool {
             reaches && (!is_folded || has_upper(to))
         }
         Act::FoldPath => has_upper(prefix),
-        // Whole segments; those behind the beginning leave all of it but its slash.
+        // Whole segments; those after the beginning leave all of it but its slash.
         Act::DropSegment(segment) => {
             let is_whole = prefix.ends_with(b"/") && !segment.matches(b"");
             let is_before = || prefix.split(|byte| *byte == b'/').any(|one| segment.matches(one));

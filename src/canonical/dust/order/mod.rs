@@ -25,15 +25,15 @@ use super::rule::Stratum;
 use enables::{enables, enables_itself, is_path_writer};
 use leave::may_leave;
 
-/// Most rules of a site that are taken out one by one. Reason: each is a search for a circle; where
-/// more get in each other's way, all of them go.
+/// Most rules of a site that are taken out one by one. Reason: each is a search for a cycle; if
+/// more rules conflict, all of them are refused.
 const SEARCHES_MAX: usize = 64;
 
 /// A group of rules that are applied together; all but suffixes are groups of one.
 pub(super) type Group = Vec<Compiled>;
 
-/// What [`sort`] found: the groups in order, and the rules that were taken out, with one that they
-/// do not get along with.
+/// What [`sort`] found: the groups in order, and the rules that were taken out, each with a rule
+/// that it conflicts with.
 pub(super) struct Sorted {
     pub(super) groups: Vec<Group>,
     pub(super) refused: Vec<(u32, u32)>,
@@ -87,7 +87,7 @@ fn grouped(mut rules: Vec<Compiled>, refused: &mut Vec<(u32, u32)>) -> Vec<Group
     groups
 }
 
-/// A topological order of `groups` (Kahn's algorithm): each behind those with an edge to it, and
+/// A topological order of `groups` (Kahn's algorithm): each after those with an edge to it, and
 /// else by number. Where all that are left wait for others, the weakest on a cycle is refused, and
 /// those that waited for it go on.
 fn topological(
@@ -148,7 +148,7 @@ enum State {
     Refused,
 }
 
-/// Is `start` on a cycle of open groups? Returns the one behind it.
+/// Is `start` on a cycle of open groups? Returns the one after it.
 fn on_cycle(start: usize, edges: &[Vec<usize>], state: &[State]) -> Option<usize> {
     edges[start].iter().copied().find(|first| {
         let mut seen = vec![false; edges.len()];
@@ -165,10 +165,10 @@ fn on_cycle(start: usize, edges: &[Vec<usize>], state: &[State]) -> Option<usize
     })
 }
 
-/// For each group those that it enables, which come behind it.
+/// For each group those that it enables, which come after it.
 fn edges(groups: &[Group], guards_have_paths: bool) -> Vec<Vec<usize>> {
     let rules = || groups.iter().flatten();
-    // Bet: nobody asks for the lack of a parameter; then dropping one enables nothing, but for
+    // Bet: no rule requires the absence of a parameter; then dropping one enables nothing, but for
     // templates, which want it once.
     let asks_for_lack = rules().any(|rule| !rule.condition.lacks.is_empty());
     let has_template = rules().any(|rule| matches!(rule.act, Act::Template(_)));

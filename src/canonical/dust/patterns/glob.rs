@@ -27,7 +27,7 @@ pub(crate) struct Glob {
     literal: Vec<u8>,
     /// What follows.
     rest: Vec<Step>,
-    /// Is that anything?
+    /// Does any text match the rest?
     is_open: bool,
     /// The longest text in that, which all that it matches holds; empty if that was not asked.
     needle: Vec<u8>,
@@ -138,7 +138,7 @@ impl Glob {
         self.literal.iter().copied().chain(self.rest.iter().copied().filter_map(Step::only))
     }
 
-    /// It, with steps before and behind.
+    /// The same pattern, with steps before and after.
     pub(crate) fn framed(&self, before: &[Step], behind: &[Step]) -> Glob {
         Glob::of(before.iter().copied().chain(self.steps()).chain(behind.iter().copied()))
     }
@@ -181,7 +181,7 @@ impl Glob {
         next
     }
 
-    /// Does `wide` match every path that this matches? Never says yes where it is not.
+    /// Does `wide` match every path that this matches? Never wrongly returns true.
     pub(crate) fn is_within(&self, wide: &Glob) -> bool {
         let (narrow, wide) = (self.in_steps(), wide.in_steps());
         if narrow.rest.len().max(wide.rest.len()) > STEPS_MAX {
@@ -214,7 +214,7 @@ impl Glob {
         true
     }
 
-    /// Puts the step `at` into `states`, and those behind it that may be left out.
+    /// Adds the step `at` to `states`, and those after it that may be left out.
     fn enter(&self, states: &mut [u64; 4], mut at: usize) {
         loop {
             if has(states, at) {

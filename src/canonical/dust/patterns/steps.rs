@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 
-/// Most steps behind the literal start of a pattern. Reason: a set of them has 256 bits.
+/// Most steps after the literal start of a pattern. Reason: a set of them has 256 bits.
 pub(super) const STEPS_MAX: usize = 255;
 /// Fewest digits of `{hex}` without a length: fewer may be a word.
 const HEX_DIGITS_MIN: usize = 8;

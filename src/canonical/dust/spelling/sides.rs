@@ -78,7 +78,7 @@ impl Spelling {
             return Vec::new();
         };
         let mut kinds = Vec::new();
-        // Behind `/.` a name goes on, or it is none.
+        // After `/.` a name goes on, or it is none.
         let whole = |text: &str| {
             let is_whole = !text.ends_with("/.") && !text.ends_with("/..");
             self.canonical(&self.whole, host, text).filter(|_| is_whole)

@@ -13,14 +13,14 @@ pub(super) enum Meaning {
     Plain,
     /// Days since 1970.
     Days,
-    /// Parts of a second since 1970: so many of them are a second, as a power of ten.
+    /// Fractions of a second since 1970: the power of ten that makes one second.
     Instant(u32),
 }
 
 /// A value of a batch.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
-    /// Bytes of a page, which is held as long as they are.
+    /// Bytes of a page, which they keep in memory.
     Bytes(ByteArray),
     Text(String),
 }
@@ -130,7 +130,7 @@ fn number_text(number: i64, meaning: Meaning) -> String {
         Meaning::Days => number.saturating_mul(86_400).to_string(),
         Meaning::Instant(digits) => {
             let parts = 10i64.pow(digits);
-            // Before 1970 the fraction is dropped, downward: nobody has fetched anything then.
+            // Before 1970 the fraction is dropped, which rounds down: nothing was fetched then.
             let (seconds, rest) = (number.div_euclid(parts), number.rem_euclid(parts));
             if rest == 0 || number < 0 {
                 return seconds.to_string();

@@ -1,10 +1,10 @@
-//! The dictionary at the beginning of a zstd file, as web archives (`.warc.zst`) have it.
+//! The dictionary at the beginning of a zstd file, as in web archives (`.warc.zst`).
 //!
 //! ```text
-//! 5d 2a 4d 18 | length, u32 | the dictionary: 37 a4 30 ec ..., or packed: 28 b5 2f fd ...
+//! 5d 2a 4d 18 | length, u32 | the dictionary: 37 a4 30 ec ..., or compressed: 28 b5 2f fd ...
 //! ```
 //!
-//! A skippable frame, so decoders that do not know of it skip it, and then miss the dictionary.
+//! It is a skippable frame: decoders that do not know it skip it, and then lack the dictionary.
 //!
 //! Source: <https://iipc.github.io/warc-specifications/specifications/warc-zstd/> (draft 1.0).
 
@@ -18,7 +18,7 @@ use crate::limits::ZSTD_DICTIONARY_BYTES_MAX;
 /// then `head` is made to hold all of it.
 ///
 /// Failure: an input error, without the name of the file, if the dictionary cannot be read; a limit
-/// error if it is longer than [`ZSTD_DICTIONARY_BYTES_MAX`], packed or not.
+/// error if it is longer than [`ZSTD_DICTIONARY_BYTES_MAX`], compressed or not.
 pub(crate) fn read(head: &mut Vec<u8>, disk: &mut Disk) -> Result<Option<Vec<u8>>> {
     let [0x5d, 0x2a, 0x4d, 0x18, a, b, c, d, content @ ..] = head.as_slice() else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Where zstd frames end, found without decoding them (RFC 8878 3.1).
+//! Finds the ends of zstd frames without decoding them (RFC 8878 3.1).
 //!
 //! ```text
 //! frame      magic 28 b5 2f fd | header, 2 to 14 bytes | blocks ... | checksum, 0 or 4 bytes
@@ -6,12 +6,12 @@
 //! skippable  magic 5x 2a 4d 18 | size, 4 bytes | content
 //! ```
 //!
-//! What is said here is a guess for good frames only: the decoder has the last word on each.
+//! The result is reliable for valid frames only: the decoder decides about each frame.
 
 /// Largest content of a block. Source: RFC 8878 3.1.1.2.4.
 pub(super) const BLOCK_BYTES_MAX: u64 = 128 << 10;
 
-/// Which frames are taken apart from the others.
+/// Limits for frames that are decoded as a whole.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FrameBounds {
     /// Largest window, in bytes.
@@ -23,32 +23,32 @@ pub(super) struct FrameBounds {
 /// What a [`Walk`] has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WalkResult {
-    /// A whole frame: its own bytes, and the most that can come out of it.
+    /// A whole frame: its length, and the most that it can decompress to.
     Frame {
         /// Bytes from the magic to the end.
         packed_bytes: usize,
         /// The content size if the header has it, else what its blocks can hold.
         content_bytes_max: u64,
     },
-    /// The frame is good so far, but goes on behind what was seen.
+    /// The frame is valid so far, and goes on after the bytes that were given.
     More,
-    /// A frame beyond the bounds, or none at all.
+    /// A frame beyond the bounds, or no frame at all.
     Other,
 }
 
-/// A walk from block to block of one frame. It goes on where it stopped, so that its cost is linear
-/// in the length of the frame, however often it is asked.
+/// A walk over the blocks of one frame. It continues where it stopped, so that its cost is linear
+/// in the length of the frame, however often it is called.
 #[derive(Debug, Default)]
 pub(super) struct Walk {
-    /// Where the next block begins, once the header was seen.
+    /// Where the next block begins, once the header was read.
     next: usize,
     header: Option<Header>,
-    /// What the blocks so far can hold.
+    /// The most that the blocks so far can decompress to.
     content_bytes_max: u64,
     ended: bool,
 }
 
-/// What stands before the blocks of a frame.
+/// What comes before the blocks of a frame.
 #[derive(Debug)]
 pub(crate) struct Header {
     bytes: usize,
@@ -78,7 +78,7 @@ impl Walk {
         }
     }
 
-    /// Where the block begins that comes next.
+    /// Where the next block begins.
     #[cfg(test)]
     pub(super) fn next_block(&self) -> usize {
         self.next

@@ -1,4 +1,4 @@
-//! Compressed files are unpacked as plain decoders do it, or refused.
+//! Compressed files are decompressed as plain decoders do it, or refused.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,8 +18,8 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::bulk::compress(bytes, 1).unwrap()
 }
 
-/// Packs `bytes` as `zstd` packs a stream: without the content size, with the window in the header,
-/// and with a checksum.
+/// Compresses `bytes` as `zstd` compresses a stream: without the content size, with the window in
+/// the header, and with a checksum.
 fn zstd_of_stream(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
     encoder.include_checksum(true).unwrap();

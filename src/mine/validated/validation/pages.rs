@@ -141,7 +141,7 @@ fn are_pages(values: &Trials) -> bool {
 
 /// The values of a group by handler, each a sample that is good if it shows what another value
 /// shows, too; but for the first, which the others are compared with. `again` says how often a
-/// page shows one content after so many seconds, with a bound, if that is known.
+/// page shows one content after this many seconds, with a bound, if that is known.
 fn values(shown: &mut [Shown], again: impl Fn(u64) -> Option<(f64, f64)>) -> BTreeMap<u32, Trials> {
     shown.sort_unstable();
     let mut by_content: Vec<(u32, u64)> = shown.iter().map(|one| (one.content, one.mark)).collect();

@@ -1,4 +1,4 @@
-//! What a backlog says, read back: numbers, runs, and the texts that are kept.
+//! Reads a backlog: numbers, runs, and the texts that are kept.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _};
@@ -12,7 +12,7 @@ use crate::input::PinnedMap;
 use crate::pipeline::temp::{self, damaged};
 use crate::retry::RetryInterrupted;
 
-/// Gives `each` what stands at `kept` in `pinned`; `None` if that is not in it.
+/// Calls `each` with the texts at `kept` in `pinned`; `None` if it has no such positions.
 pub(super) fn pinned_texts(
     pinned: &PinnedMap,
     kept: &[Range<u64>],
@@ -43,7 +43,7 @@ pub(super) fn pinned_texts(
     Ok(Some(ControlFlow::Continue(())))
 }
 
-/// What stands before the lengths of a run.
+/// What precedes the lengths of a run.
 pub(super) struct Run {
     pub(super) skipped: u64,
     pub(crate) gap: u64,
@@ -57,7 +57,7 @@ pub(super) fn split_run(heads: &mut &[u8], is_lent: bool) -> Option<Run> {
     Some(Run { skipped, gap, count })
 }
 
-/// The number at the front of `bytes`, which go on behind it.
+/// Splits the number off the front of `bytes`.
 #[inline]
 pub(super) fn split_number(bytes: &mut &[u8]) -> Option<u64> {
     let (number, rest) = varint::take(bytes)?;
@@ -68,7 +68,7 @@ pub(super) fn split_number(bytes: &mut &[u8]) -> Option<u64> {
 /// The file while it is read.
 pub(super) struct Reader {
     file: BufReader<RetryInterrupted<File>>,
-    /// Bytes to come.
+    /// Bytes that are left.
     left: u64,
     /// Memory for the runs of a block.
     runs: Vec<u8>,
@@ -86,7 +86,7 @@ impl Reader {
         self.left == 0
     }
 
-    /// A number.
+    /// Reads a number.
     pub(crate) fn number(&mut self) -> io::Result<u64> {
         // Bet: it is in the buffer as a whole.
         if let Some((number, rest)) = varint::take(self.file.buffer()) {
@@ -105,7 +105,7 @@ impl Reader {
         Err(damaged())
     }
 
-    /// The next `size` bytes, which are runs.
+    /// Reads the next `size` bytes, which are runs.
     pub(crate) fn bytes(&mut self, size: u64) -> io::Result<&[u8]> {
         self.left = self.left.checked_sub(size).ok_or_else(damaged)?;
         if size > (BLOCK_LINES_MAX * LINE_HEAD_BYTES_MAX) as u64 {
@@ -116,7 +116,7 @@ impl Reader {
         Ok(&self.runs)
     }
 
-    /// Gives `each` what stands at `kept` of the texts that begin here and end at `end`.
+    /// Calls `each` with the texts at `kept`, relative to this position; all texts end at `end`.
     pub(crate) fn texts(
         &mut self,
         folder: &Path,
@@ -146,7 +146,7 @@ impl Reader {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// The next bytes, `most` at most; none only if `most` is 0.
+    /// Reads the next bytes, at most `most`; none only if `most` is 0.
     fn piece(&mut self, most: u64) -> io::Result<&[u8]> {
         if most == 0 {
             return Ok(&[]);

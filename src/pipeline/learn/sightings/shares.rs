@@ -1,6 +1,6 @@
-//! Sightings in files, parted by their sites, so that some sites after the other can be mined.
+//! Sightings in files, divided by site, so that some sites at a time can be mined.
 //!
-//! The sites are parted into [`SHARES`], each with a file without a name:
+//! The sites are divided into [`SHARES`], each with an unnamed file:
 //!
 //! ```text
 //! file     group after group, in the order in which they were gathered
@@ -11,7 +11,7 @@
 //!          | time (i64) | size (u64) | texts
 //! ```
 //!
-//! Numbers are little-endian. Nobody but the process that wrote a file reads it.
+//! Numbers are little-endian. Only the process that wrote a file reads it.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -24,13 +24,13 @@ use crate::pipeline::learn::url_words::WordCounts;
 use crate::pipeline::temp;
 use crate::retry::retry_interrupted;
 
-/// Parts of the sites that are mined one after the other where not all have room.
+/// The number of shares, which are mined one after the other if not all sites fit in memory.
 pub(crate) const SHARES: usize = 64;
 
 /// Bytes that are written at once.
 const WRITE_BYTES: usize = 1 << 18;
 
-/// Most bytes of texts in one [`ChunkSightings`] that is read back: their places are 32 bits.
+/// Most bytes of texts in one [`ChunkSightings`] that is read back. Reason: positions have 32 bits.
 const TEXT_BYTES_MAX: usize = 1 << 30;
 
 /// The files of the shares.
@@ -54,7 +54,7 @@ impl Shares {
         self.spilled_bytes
     }
 
-    /// Appends all that was `gathered`.
+    /// Appends everything that was `gathered`.
     pub(crate) fn spill(&mut self, gathered: &[ChunkSightings]) -> Result<()> {
         let mut buffer = Vec::with_capacity(WRITE_BYTES);
         for (share, file) in self.files.iter_mut().enumerate() {
@@ -85,7 +85,7 @@ impl Shares {
         Ok(())
     }
 
-    /// The sites of `share`, the one with most sightings first.
+    /// Returns the sites of `share`, the one with most sightings first.
     pub(crate) fn loads(&mut self, share: usize) -> Result<Vec<Load>> {
         let mut loads: BTreeMap<Box<[u8]>, Load> = BTreeMap::new();
         self.each_group(share, |head, file| {
@@ -122,7 +122,7 @@ impl Shares {
         Ok(all)
     }
 
-    /// Goes through the groups of `share`. `each` reads the sightings of a group, or skips them.
+    /// Reads the groups of `share`. `each` reads the sightings of a group, or skips them.
     fn each_group(
         &mut self,
         share: usize,
@@ -139,7 +139,7 @@ impl Shares {
         all().map_err(|error| temp::failed(&self.folder, error))
     }
 
-    /// Failure: an internal error if not as many sightings came back as were put aside.
+    /// Failure: an internal error if not as many sightings are read as were written.
     fn check(&self, share: usize, count: u64) -> Result<()> {
         let expected = self.counts[share];
         if count == expected {
@@ -156,13 +156,13 @@ fn flush(file: &mut File, buffer: &mut Vec<u8>, folder: &Path) -> Result<u64> {
     Ok(bytes)
 }
 
-/// The share of `site`. Any will do that is the same for all its records.
+/// The share of `site`: any function of the site will do.
 fn share_of(site: &[u8]) -> usize {
     let mixed = site.iter().fold(0u32, |sum, byte| sum.wrapping_mul(31) ^ u32::from(*byte));
     (mixed.wrapping_mul(0x9e37_79b1) >> (u32::BITS - SHARES.ilog2())) as usize
 }
 
-/// What the sightings of one site take.
+/// The sizes of the sightings of one site.
 #[derive(Debug)]
 pub(crate) struct Load {
     pub(crate) site: Box<[u8]>,
@@ -172,7 +172,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Of `site` nothing yet.
+    /// Begins for `site`, without sightings.
     fn none(site: &[u8]) -> Load {
         Load { site: site.into(), records: 0, text_bytes: 0, words: WordCounts::default() }
     }
@@ -183,17 +183,17 @@ impl Load {
     }
 }
 
-/// What stands in front of the sightings of a group.
+/// The header of a group.
 struct Head {
     site: Box<[u8]>,
     count: u32,
-    /// Of the sightings.
+    /// Bytes of the sightings.
     bytes: u64,
     words: WordCounts,
 }
 
 impl Head {
-    /// The one that comes next; `None` at the end.
+    /// Reads the next header; `None` at the end.
     fn read(file: &mut impl BufRead) -> io::Result<Option<Head>> {
         let Some(site_bytes) = read_length(file)? else { return Ok(None) };
         let mut site = vec![0; site_bytes];
@@ -212,7 +212,7 @@ impl Head {
         }))
     }
 
-    /// Passes over the sightings.
+    /// Skips the sightings.
     fn skip(&self, file: &mut BufReader<&mut File>) -> io::Result<()> {
         file.seek_relative(self.bytes as i64)
     }
@@ -223,7 +223,7 @@ fn number_of(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }
 
-/// The length that comes next; `None` at the end, which must not be inside of one.
+/// Reads the next length; `None` at the end, which must not be inside a length.
 fn read_length(file: &mut impl BufRead) -> io::Result<Option<usize>> {
     if retry_interrupted(|| file.fill_buf().map(<[u8]>::is_empty))? {
         return Ok(None);
@@ -236,8 +236,8 @@ fn read_length(file: &mut impl BufRead) -> io::Result<Option<usize>> {
 /// Texts of a sighting.
 const TEXTS: usize = 5;
 
-/// Bytes of a sighting in a file, beside its texts: where those end, is it canonical, status, time
-/// and size.
+/// Bytes of a sighting in a file, beside its texts: their ends, whether it is canonical, status,
+/// time and size.
 const HEAD_BYTES: usize = ENDS_BYTES + 1 + size_of::<u16>() + size_of::<i64>() + size_of::<u64>();
 const ENDS_BYTES: usize = TEXTS * size_of::<u32>();
 
@@ -246,7 +246,7 @@ fn push_u32(buffer: &mut Vec<u8>, number: usize) {
 }
 
 impl ChunkSightings {
-    /// Empty, with room for all that is of one site.
+    /// Begins empty, with room for all sightings of one site.
     fn with_room_for(load: &Load) -> ChunkSightings {
         let records = load.records as usize;
         ChunkSightings {
@@ -374,7 +374,7 @@ mod tests {
             let loads = shares.loads(share).unwrap();
             assert!(loads.iter().all(|load| share_of(&load.site) == share));
             let texts: u64 = loads.iter().map(|load| load.text_bytes).sum();
-            // In two parts, as where not all of them have room.
+            // In two parts, as if not all of them fit in memory.
             let (some, others) = loads.split_at(loads.len() / 3);
             let before = back.len();
             back.extend(shares.read(share, some).unwrap());

@@ -1,19 +1,19 @@
-//! Names with numbers, in the order in which they came: their texts behind each other, so that a
-//! new one takes no memory of its own.
+//! Numbers names in the order in which they come. Their texts are in one buffer, so that a new name
+//! needs no allocation.
 
 use std::sync::LazyLock;
 
 use hashbrown::HashTable;
 
-/// One for all names of a run: what finds a name in its chunk finds it in the sums, too.
+/// One hash for all names of a run: the same hash finds a name in its chunk and in the sums.
 static HASHER: LazyLock<ahash::RandomState> = LazyLock::new(ahash::RandomState::new);
 
-/// The hash by which `name` is found.
+/// Returns the hash by which `name` is found.
 pub(super) fn hash_of(name: &[u8]) -> u64 {
     HASHER.hash_one(name)
 }
 
-/// The names that were met, numbered from 0.
+/// The names so far, numbered from 0.
 #[derive(Debug, Default)]
 pub(super) struct NameTable {
     texts: Vec<u8>,
@@ -25,7 +25,7 @@ pub(super) struct NameTable {
 }
 
 impl NameTable {
-    /// The number of `name`, which may be a new one.
+    /// Returns the number of `name`, which may be new.
     pub(crate) fn number(&mut self, name: &[u8]) -> u32 {
         let NameTable { texts, ends, hashes, numbers } = self;
         let hash = hash_of(name);
@@ -35,7 +35,8 @@ impl NameTable {
         }
         let number = ends.len() as u32;
         texts.extend_from_slice(name);
-        // They are parts of the forms of a chunk's lines, which holds 1 GiB at most.
+        // Fits in 32 bits: names are parts of the forms of a chunk's lines, which has at most 1
+        // GiB.
         ends.push(texts.len() as u32);
         hashes.push(hash);
         numbers.insert_unique(hash, number, |number| hashes[*number as usize]);
@@ -61,8 +62,8 @@ fn text<'a>(texts: &'a [u8], ends: &[u32], number: u32) -> &'a [u8] {
     &texts[start as usize..ends[number] as usize]
 }
 
-/// Are both the same? Nothing is not compared with nothing: where no text is in memory yet, to do
-/// so by masked vectors takes a processor some hundred nanoseconds.
+/// Are both the same? Empty texts are not compared: masked vector loads of memory that is not
+/// mapped yet take a processor some hundred nanoseconds.
 fn is_same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && (a.is_empty() || a == b)
 }

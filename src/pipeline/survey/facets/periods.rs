@@ -1,14 +1,14 @@
-//! Rows over time: hours, or as many of them together as can be read.
+//! Rows over time: hours, or longer periods if there would be too many rows.
 
 use std::collections::BTreeMap;
 
 use crate::record::fields::time;
 use crate::report::{Breakdown, BreakdownRow, Counts, Facet};
 
-/// Hours from the first to the last of which each may have a row.
+/// Most hours between the first and the last for rows of single hours.
 const HOURS_MAX: i64 = 72;
 
-/// Rows that a period may take. Reason: so many can be read.
+/// Most rows of one kind of period. Reason: more than this are not readable.
 const PERIODS_MAX: usize = 120;
 
 /// How long the names of periods are: `2026-11-21T09`, `2026-11-21`, `2026-11` and `2026`.
@@ -17,17 +17,17 @@ const DAY_BYTES: usize = 10;
 const MONTH_BYTES: usize = 7;
 const YEAR_BYTES: usize = 4;
 
-/// The name of the hour with this number, counted from 1970.
+/// Returns the name of the hour with this number, counted from 1970.
 pub(super) fn name_of(hour: i64) -> [u8; 8] {
     hour.to_be_bytes()
 }
 
-/// The hour that has this name.
+/// Returns the number of the hour that has this name.
 fn hour_of(name: &[u8]) -> i64 {
     name.try_into().map_or(0, i64::from_be_bytes)
 }
 
-/// The counts of hours, put together by the periods that may become rows.
+/// The counts of hours, summed up by the kinds of periods that may become rows.
 #[derive(Debug)]
 pub(super) struct Periods {
     /// The first hour and the last one.
@@ -38,7 +38,7 @@ pub(super) struct Periods {
     years: Rows,
 }
 
-/// The counts of the periods of one kind; `None` once there are too many of them for rows.
+/// The counts of the periods of one kind; `None` once there are too many for rows.
 type Rows = Option<BTreeMap<Vec<u8>, Counts>>;
 
 impl Default for Periods {
@@ -73,8 +73,8 @@ impl Periods {
         add(&mut self.years, YEAR_BYTES, usize::MAX);
     }
 
-    /// The rows of hours if they are near to each other, in order; or of days, or else of months,
-    /// if these are few; or of years.
+    /// Returns rows of hours, in order, if these are close together; else of days, or months, if
+    /// there are few; else of years.
     pub(super) fn breakdown(self) -> Breakdown {
         let Periods { hours, days, months, years, .. } = self;
         let sums = hours.or(days).or(months).or(years).unwrap_or_default();
@@ -110,7 +110,7 @@ mod tests {
             rows(&[-1, 9, 71]),
             [row("1969-12-31", 1), row("1970-01-01", 1), row("1970-01-03", 1)]
         );
-        // A time that is wrong, and a few that are far from each other, take no rows away.
+        // A wrong time, and a few distant ones, do not make periods coarser.
         assert_eq!(rows(&[0, 500_000]), [row("1970-01-01", 1), row("2027-01-15", 1)]);
         let days = |count: i64| (0..count).map(|day| 24 * day).collect::<Vec<_>>();
         assert_eq!(rows(&days(120)).len(), 120);

@@ -1,5 +1,4 @@
-//! Counts of names that have no room in memory: sorted runs in a temporary file, and the one
-//! sequence that they merge into.
+//! Counts of names that do not fit in memory: sorted runs in a temporary file, which are merged.
 //!
 //! ```text
 //! file  = run*                 where each begins and ends is kept in memory
@@ -36,7 +35,7 @@ pub(super) struct Spilled {
 }
 
 impl Spilled {
-    /// A file in `folder`, without runs.
+    /// Makes a file in `folder`, without runs.
     pub(crate) fn new(folder: PathBuf) -> Result<Spilled> {
         let file = temp::open(&folder)?;
         Ok(Spilled { folder, file, ends: Vec::new() })
@@ -47,8 +46,8 @@ impl Spilled {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// Makes a run of `counts`, no name of which is there twice. To be sorted, each takes 24 bytes
-    /// of what is left to malloc.
+    /// Writes a run of `counts`, which has no name twice. Sorting takes 24 bytes for each, of the
+    /// memory that is left to malloc.
     pub(crate) fn push<'a>(
         &mut self,
         counts: impl Iterator<Item = (&'a [u8], &'a Counts)>,
@@ -72,7 +71,7 @@ impl Spilled {
         Ok(())
     }
 
-    /// Writes `piece`, which is empty then; says how long it was.
+    /// Writes `piece` and clears it; returns its length in bytes.
     fn write(&mut self, piece: &mut Vec<u8>) -> Result<u64> {
         self.file.write_all(piece).map_err(|error| temp::failed(&self.folder, error))?;
         let bytes = piece.len() as u64;
@@ -80,7 +79,7 @@ impl Spilled {
         Ok(bytes)
     }
 
-    /// Gives `each` all names in ascending order, each once with the sum of its counts.
+    /// Calls `each` with every name once, in ascending order, with the sum of its counts.
     pub(crate) fn merge(self, mut each: impl FnMut(&[u8], Counts) -> Result<()>) -> Result<()> {
         let Spilled { folder, file, ends, .. } = self;
         let map = temp::map(&folder, file)?;
@@ -118,7 +117,7 @@ impl Spilled {
 
 /// What is left of a run.
 struct Head<'a> {
-    /// The heap has the least name on top.
+    /// Reversed, so that the heap has the least name on top.
     name: Reverse<&'a [u8]>,
     counts: Counts,
     rest: &'a [u8],
@@ -144,7 +143,7 @@ impl PartialEq for Head<'_> {
 
 impl Eq for Head<'_> {}
 
-/// Takes a name and its counts from the front of `run`; `None` if they are not whole.
+/// Takes a name and its counts from the front of `run`; `None` if they are not complete.
 fn take<'a>(run: &mut &'a [u8]) -> Option<(&'a [u8], Counts)> {
     let (length, rest) = varint::take(run)?;
     let (name, mut rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
@@ -153,7 +152,7 @@ fn take<'a>(run: &mut &'a [u8]) -> Option<(&'a [u8], Counts)> {
         rest = behind;
         Some(number)
     };
-    // In the order in which the file has them.
+    // In the order of the file.
     let (records, urls, pages, astray) = (number()?, number()?, number()?, number()?);
     *run = rest;
     Some((name, Counts { records, urls, pages, astray }))

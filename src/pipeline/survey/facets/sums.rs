@@ -1,4 +1,4 @@
-//! What is counted of each name of a facet, over all records, and the tables made of it.
+//! The counts of each name of a facet, over all records, and the tables made of them.
 
 use std::cmp::Ordering;
 use std::path::PathBuf;
@@ -16,24 +16,24 @@ use crate::pipeline::Job;
 use crate::pipeline::threads::pool::{Pool, Stage};
 use crate::report::{Breakdown, BreakdownRow, Counts, Facet};
 
-/// Parts of the names of a facet, each of which is one worker's at a time. Reason: two or three
-/// facets have most of the names.
+/// Parts of the names of a facet; one worker at a time has a part. Reason: two or three facets have
+/// most of the names.
 const PARTS: usize = 8;
 
-/// The sums over all chunks: the parts of each facet, side by side.
+/// The sums over all chunks: the parts of all facets.
 #[derive(Debug)]
 pub(crate) struct Sums(Vec<Sum>);
 
-/// The sums of a part of the names of a facet. All are told apart, however many there are: sections
-/// and parameters are written by strangers, who have no end of them.
+/// The sums of a part of the names of a facet. Every name is counted separately, however many there
+/// are: sections and parameters are foreign text, of which there may be any number.
 #[derive(Debug)]
 struct Sum {
     names: HashTable<NameCounts>,
     /// Their texts, one after the other, so that a new one takes no memory of its own.
     texts: Vec<u8>,
-    /// Bytes of memory that all of it may take; then it goes to a temporary file.
+    /// Bytes of memory that the part may take; beyond, it goes to a temporary file.
     bytes_max: u64,
-    /// The names that had no room in memory, some of them with other counts than those there.
+    /// The names that did not fit in memory. Those in memory may be among them, with other counts.
     spilled: Option<Spilled>,
     /// The folder for that file.
     folder: PathBuf,
@@ -63,10 +63,10 @@ impl Sums {
         Sums((0..parts).map(|_| Sum::new(bytes_max, job.memory.temp_dir.clone())).collect())
     }
 
-    /// Bytes of memory that the sums may take after another batch, which is small beside them.
+    /// Bytes of memory that the sums may take after another batch, which is small in comparison.
     pub(crate) fn memory_bytes_ahead(&self) -> u64 {
         let bytes = |sum: &Sum| match sum.spilled {
-            // Room is kept for those to come: forms must not take it.
+            // Room is reserved for later names: forms must not take it.
             Some(_) => sum.bytes_max,
             None => sum.memory_bytes_ahead(),
         };
@@ -89,11 +89,11 @@ impl Sums {
         pool.map(Stage::Clustering, sums.len(), add).into_iter().collect()
     }
 
-    /// The tables, with `top` rows each: by duplicates; where records are requests, by those that
-    /// asked for a page by another spelling than its first. And how many bytes were written to
+    /// Returns the tables, with `top` rows each: by duplicates; if records are requests, by those
+    /// for a page under another spelling than its first. And how many bytes were written to
     /// temporary files.
     ///
-    /// Failure: names that were spilled are to be shown, and take too much memory.
+    /// Failure: a limit error if the names to be shown take too much memory.
     pub(crate) fn breakdowns(mut self, top: usize) -> Result<(Vec<Breakdown>, u64)> {
         let statuses = &self.0[PARTS * Facet::Status as usize..][..PARTS];
         let has_requests = statuses.iter().any(Sum::has_names);
@@ -122,7 +122,7 @@ impl Sum {
         !self.names.is_empty() || self.spilled.is_some()
     }
 
-    /// Bytes of memory that it may take after another batch.
+    /// Bytes of memory that the part may take after another batch.
     fn memory_bytes_ahead(&self) -> u64 {
         let slot_bytes = size_of::<NameCounts>() as u64 + 1;
         // Seven of eight slots may be used.
@@ -135,10 +135,10 @@ impl Sum {
         text_bytes + ahead(bytes, names.len(), names.capacity())
     }
 
-    /// Adds the `counts` of those of the names of a chunk that are in this `part`.
+    /// Adds the `counts` of the names of a chunk that belong to this `part`.
     fn add(&mut self, part: usize, names: &NameTable, counts: &[Counts]) -> Result<()> {
-        // Not the lowest bits, by which a table finds the place of a name, nor the highest, by
-        // which it tells the names in one place apart.
+        // Neither the lowest bits, by which a table finds the slot of a name, nor the highest, by
+        // which it distinguishes names in one slot.
         let part_of = |hash: u64| (hash >> 40) as usize % PARTS;
         for ((hash, name), counts) in names.iter().zip(counts) {
             if part_of(hash) == part {
@@ -155,14 +155,14 @@ impl Sum {
         if let Some(one) = names.find_mut(hash, is_it) {
             return one.counts.add(counts);
         }
-        // The length fits: a name is a part of the form of a line.
+        // The length fits in 32 bits: a name is a part of the form of a line.
         let (start, length) = (texts.len(), name.len() as u32);
         texts.extend_from_slice(name);
         let one = NameCounts { hash, start, length, counts: *counts };
         names.insert_unique(hash, one, |one| one.hash);
     }
 
-    /// Puts the names into the temporary file.
+    /// Writes the names to the temporary file, and clears them.
     fn spill(&mut self) -> Result<()> {
         let spilled = match &mut self.spilled {
             Some(spilled) => spilled,
@@ -178,7 +178,7 @@ impl Sum {
         if self.spilled.is_some() { self.spill() } else { Ok(()) }
     }
 
-    /// Gives `each` all names, none of them twice, in no order.
+    /// Calls `each` with every name once, in no order.
     fn each(self, mut each: impl FnMut(&[u8], Counts) -> Result<()>) -> Result<()> {
         match self.spilled {
             None => self.names.iter().try_for_each(|one| each(one.text(&self.texts), one.counts)),
@@ -187,8 +187,8 @@ impl Sum {
     }
 }
 
-/// The table of a facet, whose names are in `parts`: the first `top` of them by `weight`; statuses
-/// by name, and periods of time in place of hours.
+/// Makes the table of a facet whose names are in `parts`: the first `top` of them by `weight`;
+/// statuses by name, and periods of time in place of hours.
 fn breakdown(
     facet: Facet,
     parts: Vec<Sum>,
@@ -206,7 +206,7 @@ fn breakdown(
         return Ok(periods.breakdown());
     }
     let order = |(a, a_counts): Named, (b, b_counts): Named| {
-        // By weight, the largest first; by name where that is the same.
+        // By weight, the largest first; then by name.
         let by_weight = || weight(b_counts).cmp(&weight(a_counts));
         let first = if facet == Facet::Status { Ordering::Equal } else { by_weight() };
         first.then_with(|| a.cmp(b))
@@ -226,24 +226,24 @@ fn breakdown(
 /// A name, and what is counted of it.
 type Named<'a> = (&'a [u8], &'a Counts);
 
-/// The rows of a table that are to be shown, while not all names have been seen.
+/// The rows of a table to be shown, while names are added.
 struct FirstRows<F> {
     /// What comes first.
     order: F,
     rows: Vec<BreakdownRow>,
-    /// How many are to be shown. Once so many are `known` to come before all that were left out,
-    /// they are the first of `rows`, in order.
+    /// How many rows are shown. Once that many are `known` to come before all rows that were left
+    /// out, they are the first of `rows`, in order.
     top: usize,
     known: bool,
     /// Bytes of memory that the rows take.
     bytes: u64,
-    /// Bytes of memory for rows. Those that are shown may take half of it where names were spilled;
-    /// all names take less where none were.
+    /// Bytes of memory for rows. The rows that are shown may take half of it if names were spilled;
+    /// otherwise all names take less.
     bytes_max: u64,
 }
 
-/// Rows beyond twice those that are shown that are held until they are sorted. Reason: so few take
-/// no time, and then each row is sorted some ten times at most.
+/// Rows that are held, beyond twice those that are shown, before they are sorted. Reason: so few
+/// take hardly any time, and each row is sorted some ten times at most.
 const ROWS_AHEAD: usize = 1024;
 
 impl<F: Fn(Named, Named) -> Ordering> FirstRows<F> {
@@ -251,7 +251,7 @@ impl<F: Fn(Named, Named) -> Ordering> FirstRows<F> {
         FirstRows { order, rows: Vec::new(), top, known: false, bytes: 0, bytes_max }
     }
 
-    /// Adds a row, unless it comes behind the first ones.
+    /// Adds a row, unless it comes after those that are shown.
     fn push(&mut self, name: &[u8], counts: Counts) -> Result<()> {
         if self.known {
             let last = self.top.checked_sub(1).map(|last| &self.rows[last]);
@@ -272,7 +272,7 @@ impl<F: Fn(Named, Named) -> Ordering> FirstRows<F> {
         if is_too_large && self.bytes > shown_max { Err(too_much(shown_max)) } else { Ok(()) }
     }
 
-    /// Leaves out all rows behind the first ones.
+    /// Drops all rows after those that are shown.
     fn cut(&mut self) {
         let FirstRows { order, rows, top, .. } = self;
         rows.sort_unstable_by(|a, b| order((&a.name, &a.counts), (&b.name, &b.counts)));
@@ -292,7 +292,7 @@ fn bytes_of(row: &BreakdownRow) -> u64 {
     (row.name.len() + size_of::<BreakdownRow>()) as u64
 }
 
-/// The names that are to be shown take more than `bytes`.
+/// The error for names to be shown that take more than `bytes`.
 #[cold]
 fn too_much(bytes: u64) -> Error {
     Error::limit(format!(

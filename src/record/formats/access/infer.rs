@@ -1,6 +1,7 @@
-//! What the columns of an access log are, told by a sample.
+//! Infers the columns of an access log from a sample.
 //!
-//! A column is what nine tenths of the lines say it is. What is nothing known is skipped.
+//! The field of a column is the one that fits nine tenths of the lines; if none does, it is
+//! skipped.
 
 use super::{Access, Arc, CLF, COMBINED, Column, value};
 use crate::record::fields::bracketed_time::BracketedTime;
@@ -10,22 +11,22 @@ use crate::record::fields::request;
 use crate::record::line_format::LineFormat;
 use crate::reject::Reject;
 
-/// Most columns behind the time that are looked at. Reason: formats in use have up to 40.
+/// Most columns after the time that are checked. Reason: formats in use have up to 40.
 const COLUMNS_MAX: usize = 64;
 
 /// A sample, line by line.
 struct Sample<'a> {
-    /// The words in front of the time.
+    /// The words before the time.
     heads: Vec<Vec<&'a [u8]>>,
     times: Vec<&'a [u8]>,
-    /// The columns behind it.
+    /// The columns after the time.
     tails: Vec<Vec<Field<'a>>>,
 }
 
 /// A column of one line.
 #[derive(Clone, Copy)]
 struct Field<'a> {
-    /// The byte in front, which tells quotes and brackets.
+    /// The byte before it, which shows quotes and brackets.
     first: u8,
     text: &'a [u8],
 }
@@ -61,7 +62,7 @@ pub(super) fn infer(lines: &[&[u8]]) -> Option<Access> {
     let words = most_frequent(sample.heads.iter().map(Vec::len))?;
     let count = most_frequent(sample.tails.iter().map(Vec::len))?;
     let host_word = sample.host_word(words);
-    // A fourth word that is no host is part of a user name.
+    // A fourth word that is not a host is part of a user name.
     let words = if host_word.is_none() { words.min(3) } else { words };
     let mut columns = sample.columns(count)?;
     if host_word.is_some() {
@@ -77,7 +78,7 @@ pub(super) fn infer(lines: &[&[u8]]) -> Option<Access> {
         columns.pop();
     }
     match (words, host_word) {
-        // What follows is not wanted.
+        // The other columns are not read.
         (3, None) if columns == CLF => Some(Access::clf()),
         (3, None) if columns == COMBINED => Some(Access::combined()),
         (4, Some(0)) if columns == CLF || columns == COMBINED => Some(Access::vhost()),
@@ -104,18 +105,18 @@ impl<'a> Sample<'a> {
         sample
     }
 
-    /// What column `at` says where it says something, and the byte in front of it.
+    /// The values of column `at` that are not empty, with the byte before each.
     fn column(&self, at: usize) -> impl Iterator<Item = Field<'a>> + Clone {
         self.tails.iter().filter_map(move |fields| fields.get(at).copied())
     }
 
-    /// Word `at` in front of the time, where there are at least `words`.
+    /// Word `at` before the time, of lines with at least `words`.
     fn word(&self, at: usize, words: usize) -> impl Iterator<Item = &'a [u8]> + Clone {
         let heads = self.heads.iter().filter(move |head| head.len() >= words);
         heads.filter_map(move |head| head.get(at).copied())
     }
 
-    /// Which of the words in front of the time is the host that was asked for, and not the client.
+    /// Which of the words before the time is the requested host, not the client.
     fn host_word(&self, words: usize) -> Option<usize> {
         if words < 2 {
             return None;
@@ -124,7 +125,7 @@ impl<'a> Sample<'a> {
             return Some(behind);
         }
         let [first, second] = [0, 1].map(|at| HostShare::of(self.word(at, words)));
-        // Nothing else stands before a client and the two words of its user, with a port.
+        // Only a host precedes the client and the two words of the user, with a port.
         if first.is_host && first.has_port && (second.is_host || words >= 4 && first.has_labels) {
             return Some(0);
         }
@@ -140,8 +141,8 @@ impl<'a> Sample<'a> {
         (words >= 4).then_some(0)
     }
 
-    /// Which of the words is the host if syslog has written some in front, as in `nginx: a.test
-    /// 1.2.3.4 - -`: the name of a program, the host, the client and the two words of its user.
+    /// Which of the words is the host after a prefix of syslog, as in `nginx: a.test 1.2.3.4 - -`:
+    /// the name of a program, the host, the client and the two words of the user.
     fn host_behind_program(&self, words: usize) -> Option<usize> {
         let host = words.checked_sub(4).filter(|host| *host > 0)?;
         let [first, second] = [host, host + 1].map(|at| HostShare::of(self.word(at, words)));
@@ -174,7 +175,7 @@ impl<'a> Sample<'a> {
                 && !is_quoted(at)
                 && most(self.column(at), |field| value(field.text).iter().all(u8::is_ascii_digit))
         };
-        // One with numbers, if there is one: before it may stand an error, which is a dash mostly.
+        // A column with numbers, if there is one: an error may come before it, mostly a dash.
         let has_size = |at: usize| is_size(at) && self.said(at).next().is_some();
         let first = all.clone().find(|at| has_size(*at));
         take(&mut columns, Column::Size, &|at| match first {
@@ -194,14 +195,14 @@ impl<'a> Sample<'a> {
         let referrer = take(&mut columns, Column::Referrer, &|at| {
             is_quoted(at) && most(self.said(at), is_url)
         });
-        // Nobody came from anywhere in the sample: the last quotes before the agent.
+        // No line of the sample has a referrer: it is the last quoted column before the agent.
         if let (None, Some(agent)) = (referrer, agent) {
             let says_nothing = |at: &usize| is_quoted(*at) && self.said(*at).next().is_none();
             if let Some(at) = (status..agent).rev().find(says_nothing) {
                 columns[at] = Column::Referrer;
             }
         }
-        // No agent says its name: two quotes behind the size are those of combined all the same.
+        // No line has a known agent: two quoted columns after the size are those of combined.
         if columns.starts_with(&CLF) && columns.len() == COMBINED.len() && agent.is_none() {
             let is_free =
                 |at: usize, role| matches!(columns[at], Column::Skipped) || columns[at] == role;
@@ -215,16 +216,16 @@ impl<'a> Sample<'a> {
         Some(columns)
     }
 
-    /// Is column `at` the size of the request, in front of that of the answer? Envoy writes both,
-    /// and how long it took, behind flags that follow the `status`; its times are of ISO 8601.
+    /// Is column `at` the size of the request, before that of the response? Envoy writes both, and
+    /// the duration, after flags that follow the `status`; its times are those of ISO 8601.
     fn is_received(&self, at: usize, status: usize, is_size: &dyn Fn(usize) -> bool) -> bool {
         at > status + 1
             && (at + 1..at + 3).all(is_size)
             && most(self.times.iter().copied(), |time| time.get(10) == Some(&b'T'))
     }
 
-    /// Is column `at` what the target of the `request` ends with, in half of the lines? Files have
-    /// names that look like those of hosts: S3 writes `photo.jpg` in front of `GET /b/photo.jpg`.
+    /// Does the target of the `request` end with column `at`, in half of the lines? File names look
+    /// like hosts: S3 writes `photo.jpg` before `GET /b/photo.jpg`.
     fn is_name_of_file(&self, at: usize, request: usize) -> bool {
         let both =
             self.tails.iter().filter_map(|fields| Some((fields.get(at)?, fields.get(request)?)));
@@ -236,12 +237,12 @@ impl<'a> Sample<'a> {
         })
     }
 
-    /// What column `at` says, without lines where it says nothing.
+    /// The values of column `at` that are not empty.
     fn said(&self, at: usize) -> impl Iterator<Item = &'a [u8]> + Clone {
         self.column(at).map(|field| value(field.text)).filter(|text| !text.is_empty())
     }
 
-    /// The words in front of the time, as nginx would be told to write them.
+    /// The words before the time, in the syntax of nginx's `log_format`.
     fn head_shown(&self, words: usize, host_word: Option<usize>) -> String {
         let client = match host_word {
             Some(1) | None => 0,
@@ -263,7 +264,7 @@ impl<'a> Sample<'a> {
         shown.collect::<Vec<_>>().join(" ")
     }
 
-    /// The columns behind the time, in the same way.
+    /// The columns after the time, in the same syntax.
     fn shown(&self, columns: &[Column]) -> String {
         let shown = columns.iter().enumerate().map(|(at, column)| {
             let variable = match column {
@@ -288,7 +289,7 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// The value that comes most often; of several the smallest.
+/// The most frequent value; of several the smallest.
 fn most_frequent(values: impl Iterator<Item = usize>) -> Option<usize> {
     let mut counts = [0; COLUMNS_MAX + 1];
     for value in values {
@@ -298,7 +299,7 @@ fn most_frequent(values: impl Iterator<Item = usize>) -> Option<usize> {
     if most == 0 { None } else { counts.iter().position(|count| *count == most) }
 }
 
-/// Is `is` true of nine tenths of `items`, and of one at least?
+/// Is `is` true for nine tenths of `items`, and for at least one?
 pub(super) fn most<T>(items: impl Iterator<Item = T>, is: impl Fn(T) -> bool) -> bool {
     most_of(items, 90, is)
 }

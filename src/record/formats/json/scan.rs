@@ -1,15 +1,14 @@
 //! Finds some values in a JSON text, in one pass.
 //!
-//! HOT: once per line. Price: one look at each byte, eight of them at a time within strings; a
-//! table look-up for each name in an object with something wanted in it. No recursion; no
-//! allocation, but for names with escapes.
-//! Guard: `tests::agrees_with_serde`.
+//! HOT: once per line. Price: each byte is read once, within strings eight at a time; a table
+//! look-up for each name in an object with wanted values. No recursion; no allocation, except for
+//! names with escapes. Guard: `tests::agrees_with_serde`.
 
 use crate::bytes::hex;
 use crate::limits::JSON_DEPTH_MAX;
 use crate::record::Escapes;
 
-/// Deepest level on which values are looked for. Reason: nobody hides a URL deeper.
+/// Deepest level on which values are looked for. Reason: no known format has a URL deeper.
 pub(super) const PATH_TOKENS_MAX: usize = 16;
 
 /// Where no wanted value can be.
@@ -26,9 +25,9 @@ pub(super) struct Places {
     edges: Vec<Edge>,
     /// The first edge of each bucket, by parent and name.
     buckets: Vec<u16>,
-    /// For each node the number of the place it is, or [`NOWHERE`].
+    /// For each node the number of its place, or [`NOWHERE`].
     numbers: Vec<u16>,
-    /// For each node whether there are others below it.
+    /// For each node whether it has children.
     has_children: Vec<bool>,
 }
 
@@ -50,8 +49,8 @@ pub(super) enum Value<'a> {
 }
 
 impl Places {
-    /// The places with these names on the way to them, numbered from 0 in this order. The first of
-    /// equal ones counts.
+    /// The places at these paths of names, numbered from 0 in this order. Of equal paths the first
+    /// counts.
     pub(super) fn new<'n>(paths: impl IntoIterator<Item = Vec<&'n [u8]>>) -> Places {
         let mut places = Places {
             edges: Vec::new(),
@@ -121,15 +120,14 @@ impl Places {
         }
     }
 
-    /// The number of the place that `node` is.
+    /// The number of the place of `node`.
     #[inline]
     fn number(&self, node: u16) -> Option<u16> {
         self.numbers.get(usize::from(node)).copied().filter(|number| *number != NOWHERE)
     }
 }
 
-/// Spreads the names that are wanted; whoever sends others for one bucket gains nothing, since the
-/// names in it are ours.
+/// Hashes wanted names. Crafted input cannot fill a bucket, since only our names are in the table.
 #[inline]
 fn bucket(parent: u16, name: &[u8]) -> usize {
     let first = usize::from(name.first().copied().unwrap_or_default());
@@ -137,11 +135,11 @@ fn bucket(parent: u16, name: &[u8]) -> usize {
     (first * 7 + last * 31 + name.len() * 3 + usize::from(parent) * 13) % BUCKETS
 }
 
-/// Reads `text` and tells `found` of every value at one of `places`, by its number. Says whether
-/// `text` is one JSON value; what `found` was told is of no use otherwise.
+/// Parses `text` and calls `found` for every value at one of `places`, with its number. Returns
+/// whether `text` is one JSON value; otherwise the values are to be discarded.
 ///
-/// - Limits: nesting up to [`JSON_DEPTH_MAX`]. Linear. Bytes that are not UTF-8 are let through in
-///   strings, and halves of surrogate pairs in escapes.
+/// - Limits: nesting up to [`JSON_DEPTH_MAX`]. Linear. In strings, bytes that are not UTF-8
+///   are accepted, and in escapes halves of surrogate pairs.
 /// - Source: RFC 8259.
 #[inline]
 pub(super) fn scan<'a>(
@@ -152,17 +150,17 @@ pub(super) fn scan<'a>(
     Reader::new(text, places).read(&mut found).is_some()
 }
 
-/// A reading on its way: `at` is the next byte.
+/// The state of a parse: `at` is the next byte.
 struct Reader<'a, 'p> {
     text: &'a [u8],
     places: &'p Places,
     at: usize,
-    /// The node of the value that comes next.
+    /// The node of the next value.
     node: u16,
     depth: usize,
     /// One bit for each open bracket: is it an object's?
     is_object: u128,
-    /// The node of each open bracket, and of an array how many elements there were.
+    /// The node of each open bracket; for an array also the number of elements so far.
     nodes: [u16; PATH_TOKENS_MAX],
     indexes: [u32; PATH_TOKENS_MAX],
     name_buffer: Vec<u8>,
@@ -184,7 +182,7 @@ impl<'a, 'p> Reader<'a, 'p> {
         }
     }
 
-    /// Reads all of the text; `None` if it is no JSON.
+    /// Reads the whole text; `None` if it is not JSON.
     #[inline]
     fn read(mut self, found: &mut impl FnMut(u16, Value<'a>)) -> Option<()> {
         self.skip_blanks();
@@ -196,7 +194,7 @@ impl<'a, 'p> Reader<'a, 'p> {
         }
     }
 
-    /// Reads a value, or the bracket that opens one. Says whether it was a bracket.
+    /// Reads a value, or its opening bracket. Returns whether it was a bracket.
     #[inline(always)]
     fn read_value(&mut self, found: &mut impl FnMut(u16, Value<'a>)) -> Option<bool> {
         let (text, at) = (self.text, self.at);
@@ -250,8 +248,8 @@ impl<'a, 'p> Reader<'a, 'p> {
         Some(())
     }
 
-    /// Reads what closes, and then up to the next member or element, if the text is not over. Says
-    /// whether it is not. Right behind a bracket that has opened there is no comma.
+    /// Reads closing brackets, and then up to the next member or element. Returns whether there is
+    /// one, or the text has ended. Directly after an opening bracket there is no comma.
     #[inline(always)]
     fn go_on(&mut self, mut has_opened: bool) -> Option<bool> {
         loop {
@@ -305,7 +303,7 @@ impl<'a, 'p> Reader<'a, 'p> {
         self.expect(b':')
     }
 
-    /// The node of the element that comes next.
+    /// The node of the next element.
     #[inline(always)]
     fn next_element(&mut self) -> u16 {
         let parent = self.parent();
@@ -318,7 +316,7 @@ impl<'a, 'p> Reader<'a, 'p> {
         node
     }
 
-    /// Reads `byte` and the blanks behind it.
+    /// Reads `byte` and the blanks after it.
     #[inline(always)]
     fn expect(&mut self, byte: u8) -> Option<()> {
         if self.text.get(self.at) != Some(&byte) {
@@ -343,16 +341,16 @@ fn skip_blanks(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Where the quote is that ends the string whose text begins at `at`, and whether there are escapes
-/// before it.
+/// The position of the quote that ends the string whose text begins at `at`, and whether there are
+/// escapes before it.
 #[inline]
 fn string_end(text: &[u8], mut at: usize) -> Option<(usize, bool)> {
     const ONES: u64 = u64::from_le_bytes([0x01; 8]);
     const HIGHS: u64 = ONES << 7;
     let mut is_escaped = false;
     loop {
-        // Eight bytes at a time: of each set of high bits the lowest is right, those above may be
-        // wrong by the borrow from it.
+        // Eight bytes at a time: the lowest high bit that is set is right; those above it may be
+        // wrong because of a borrow.
         while let Some(bytes) = text.get(at..).and_then(|rest| rest.first_chunk()) {
             let word = u64::from_le_bytes(*bytes);
             let below =

@@ -1,4 +1,4 @@
-//! Tests of objects on lines: where their parts are found, and how they are told apart.
+//! Tests of objects on lines: where their parts are found, and which format they are.
 
 use super::*;
 use crate::bytes::show;

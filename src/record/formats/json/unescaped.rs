@@ -1,13 +1,12 @@
-//! JSON text without escapes that it could do without: `\/` and `\u0041`, as some writers have
-//! them.
+//! Removes unnecessary escapes from JSON: `\/` and `\u0041`, as some writers have them.
 //!
 //! ```text
 //! {"host":"a.test","uri":"\/b\u003fc=\"d\""}    becomes
 //! {"host":"a.test","uri":"/b?c=\"d\""}
 //! ```
 //!
-//! The parts of a record are slices of its line, and whether one is a path, a method or a scheme is
-//! seen by its bytes. So a chunk with such escapes is read in this spelling.
+//! The parts of a record are slices of its line, and their bytes decide whether one is a path, a
+//! method or a scheme. So a chunk with such escapes is parsed in this spelling.
 //!
 //! HOT: once per chunk. Price: a search for backslashes; a copy of chunks with such escapes.
 //! Guard: `tests::says_the_same`.
@@ -19,8 +18,8 @@ use crate::bytes::{Lines, hex};
 /// Writes the lines of `chunk` to `out` without such escapes, one for one. `false`, and nothing is
 /// written, if there are none.
 ///
-/// - Shape: only what stands in strings changes, so a line is JSON if it was. What is in front of
-///   the first object or array of a line, as the key of an index, stays.
+/// - Shape: only the contents of strings change, so a line is JSON if it was. Text before the first
+///   object or array of a line, such as the key of an index, stays.
 /// - Source: RFC 8259 section 7.
 pub(crate) fn unescaped_lines(chunk: &[u8], separator: u8, out: &mut Vec<u8>) -> bool {
     if !memchr_iter(b'\\', chunk).any(|at| is_needless(&chunk[at..])) {
@@ -41,8 +40,8 @@ fn is_needless(text: &[u8]) -> bool {
     matches!(text, [_, b'/', ..] | [_, b'u', b'0', b'0', b'2'..=b'7', ..])
 }
 
-/// The byte that the escape at the start of `text` stands for, and its length, if it could stand
-/// there without one.
+/// The byte of the escape at the start of `text`, and the length of the escape, if the byte needs
+/// none.
 #[inline]
 fn needless_escape(text: &[u8]) -> Option<(u8, usize)> {
     match text {

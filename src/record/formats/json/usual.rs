@@ -1,9 +1,9 @@
-//! Where objects of logs, crawls and indexes mostly have what a record is made of.
+//! The usual places of the parts of a record in objects of logs, crawls and indexes.
 
 use super::super::field_map::Field;
 use super::Part;
 
-/// Usual places, of one part the best first.
+/// Usual places as JSON pointers; of those for the same part the best first.
 pub(super) const USUAL: &[(Part, &[&str])] = &[
     (
         Part::Target,
@@ -104,7 +104,7 @@ pub(super) const USUAL: &[(Part, &[&str])] = &[
             "/req/headers/host",
             "/req/host",
             "/properties/originalHost",
-            // Beside one of these, `host` is mostly the machine that has written the line.
+            // Next to one of these, `host` mostly is the machine that has written the line.
             "/url/domain",
             "/url.domain",
             "/authority",
@@ -144,7 +144,7 @@ pub(super) const USUAL: &[(Part, &[&str])] = &[
     (
         Part::Field(Field::Status),
         &[
-            // Codes first: beside one, `status` is its text (`OK`).
+            // Codes first: next to one, `status` is its text (`OK`).
             "/proxy/statusCode",
             "/status_code",
             "/statusCode",
@@ -199,7 +199,7 @@ pub(super) const USUAL: &[(Part, &[&str])] = &[
         ],
     ),
     (
-        // Not `canonical` alone: rows that this program writes call the canonical form so.
+        // Not `canonical`: in rows that this program writes, that is the canonical form.
         Part::Field(Field::CanonicalLink),
         &["/canonical_link", "/canonical_url", "/canonicalUrl", "/rel_canonical"],
     ),

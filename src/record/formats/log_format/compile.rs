@@ -1,4 +1,4 @@
-//! From the string that tells a format to literals and fields.
+//! Compiles the string of a format to literals and fields.
 
 use memchr::memmem;
 
@@ -85,7 +85,7 @@ pub(super) fn compile(text: &str) -> Result<LogFormat> {
     Ok(format)
 }
 
-/// nginx's parameter `escape=` in front, and what follows it.
+/// nginx's parameter `escape=` at the start of `text`, and what follows it.
 fn escapes_of(text: &str) -> Result<(Escapes, &str)> {
     let Some(rest) = text.strip_prefix("escape=") else { return Ok((Escapes::Backslash, text)) };
     let (how, rest) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -113,7 +113,7 @@ fn add_to(
 ) -> Result<()> {
     let last = group.parts.last_mut().expect("a group has at least one field");
     let last_variable = variables.last_mut().expect("a field has a variable");
-    // The arguments belong to the question mark that nginx writes if there are any.
+    // The question mark that nginx writes if there are arguments belongs to them.
     if variable.role == Role::Query && last.role == Role::Skipped && last.first == Some(b'?') {
         *last = Part { role: Role::Query, is_dash_if_empty: true, ..*last };
         *last_variable = variable;
@@ -134,7 +134,7 @@ fn add_to(
     Ok(())
 }
 
-/// Of several fields that say the same keeps the best one; an error if none says the URL.
+/// Keeps the best of several fields for the same part. An error if there is none for the URL.
 fn keep_best(format: &mut LogFormat, variables: &[Variable]) -> Result<()> {
     let best =
         |role: Role| variables.iter().filter(|one| one.role == role).map(|one| one.rank).min();
@@ -150,11 +150,11 @@ fn keep_best(format: &mut LogFormat, variables: &[Variable]) -> Result<()> {
     let is_known_better = |role: Role| match role {
         Role::Target | Role::Method => has(Role::Request),
         Role::Path | Role::Query => has(Role::Request) || has(Role::Target),
-        // The header has the port, if one is needed.
+        // The header includes the port, if one is needed.
         Role::Port => has_port,
         _ => false,
     };
-    // HTTP/1.0 asks for no host, so a line may lack the best one.
+    // HTTP/1.0 has no header `Host`, so a line may lack the best one.
     let next_host = variables
         .iter()
         .filter(|one| one.role == Role::Host && Some(one.rank) != best(Role::Host))
@@ -182,7 +182,7 @@ fn keep_best(format: &mut LogFormat, variables: &[Variable]) -> Result<()> {
     Ok(())
 }
 
-/// Says where each group ends.
+/// Sets where each group ends.
 fn set_ends(format: &mut LogFormat, variables: &[Variable]) {
     let mut before = format.prefix.last().copied();
     let mut number = 0;
@@ -212,8 +212,8 @@ fn has_variables(text: &str) -> bool {
     text.as_bytes().windows(2).any(|pair| pair[0] == b'$' && starts(&pair[1]))
 }
 
-/// The literal bytes that `text` starts with, and how many of its bytes stand for them: more than
-/// one after a backslash.
+/// The literal byte at the start of `text`, and the length of its spelling, which is more than one
+/// for an escape.
 fn literal(text: &[u8], position: usize) -> Result<(u8, usize)> {
     match text {
         [b'\\', byte @ (b'"' | b'\'' | b'\\'), ..] => Ok((*byte, 2)),

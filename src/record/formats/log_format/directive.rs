@@ -1,4 +1,4 @@
-//! The format out of a whole directive, as it stands in a server's configuration.
+//! Extracts the format from a whole directive of a server's configuration.
 //!
 //! ```text
 //! log_format main escape=json '$host ' '"$request"';      nginx: pieces are joined as they are
@@ -9,9 +9,9 @@ use std::borrow::Cow;
 
 use crate::error::{Error, Result};
 
-/// The format that `text` tells: out of the directive, or `text` itself if it is none.
+/// The format in the directive `text`, or `text` itself if it is not a directive.
 ///
-/// Escapes are left alone, as formats have them as well. Failure: a configuration error if a
+/// Escapes are kept, since formats have them as well. Failure: a configuration error if a
 /// directive has no format, or a quote that stays open.
 pub(super) fn format_in(text: &str) -> Result<Cow<'_, str>> {
     let trimmed = text.trim();
@@ -25,13 +25,13 @@ pub(super) fn format_in(text: &str) -> Result<Cow<'_, str>> {
     Ok(Cow::Borrowed(text))
 }
 
-/// What follows `word` and a blank in `text`. Apache does not mind the case.
+/// What follows `word` and a blank in `text`. Compared without case, as Apache does.
 fn behind_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let (first, rest) = text.split_once(|letter: char| letter.is_ascii_whitespace())?;
     first.eq_ignore_ascii_case(word).then(|| rest.trim_start())
 }
 
-/// The pieces behind a name, and `escape=` in front of them if it is there.
+/// The pieces after the name, joined, with `escape=` before them if it is given.
 fn format_of_nginx(text: &str) -> Result<String> {
     let (_name, mut rest) = string(text)?;
     let mut format = String::new();

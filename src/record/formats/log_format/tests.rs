@@ -332,7 +332,7 @@ fn errors() {
     assert!(error.is_limit(), "{error}");
 }
 
-/// A line of a log with columns behind, and what told it.
+/// A line of a log with more columns, and its format.
 const COLUMNS: &str = r#"10.0.0.1 - - [10/Oct/2000:13:55:36 -0700] "GET /a HTTP/1.1" 200 8 "www.a.test" "http://a.test/b" - "A/1 (b)" "-" 10.1.2.3:80 200 0.027 0.027"#;
 
 proptest! {

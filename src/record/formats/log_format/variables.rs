@@ -1,15 +1,15 @@
-//! What the variables of nginx and the directives of Apache stand for.
+//! The meanings of nginx's variables and Apache's directives.
 
 use super::Role;
 
-/// What a variable stands for, with its rank: of several for one thing the lowest is taken.
+/// The meaning of a variable, with its rank: of several with one meaning the lowest is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Variable {
     pub(super) role: Role,
     pub(super) rank: u8,
-    /// A text as it may say it, where that may hold literals; empty if not.
+    /// An example value, if values may contain literals; otherwise empty.
     pub(super) sample: String,
-    /// The byte that it starts with if it is not empty, where that is certain.
+    /// The first byte of every value that is not empty, if that is known.
     pub(super) first: Option<u8>,
 }
 
@@ -73,7 +73,7 @@ impl Variable {
         }
     }
 
-    /// The directive `letter` of Apache with what stands in its braces; `is_final` for `%>`.
+    /// The directive `letter` of Apache with the `argument` in its braces; `is_final` for `%>`.
     pub(super) fn of_apache(letter: char, argument: Option<&str>, is_final: bool) -> Variable {
         let name = argument.map(str::to_ascii_lowercase);
         match (letter, name.as_deref()) {
@@ -101,7 +101,7 @@ impl Variable {
     }
 }
 
-/// `%{format}t`: a time if the format is one of those that are read, otherwise skipped.
+/// `%{format}t`: a time if the format is supported, otherwise skipped.
 fn of_strftime(format: &str) -> Variable {
     let format = format.strip_prefix("begin:").unwrap_or(format);
     let format = format.strip_prefix("end:").unwrap_or(format);
