@@ -6,6 +6,8 @@
 //!
 //! The order of the rows is part of the truth: a new row anywhere changes every list of every seed.
 
+use super::short::Short;
+
 /// Words of English slugs.
 pub(super) const ENGLISH: [&str; 128] = [
     "about", "account", "after", "album", "answer", "archive", "autumn", "award", "bank",
@@ -208,6 +210,19 @@ pub(super) const UTM_MEDIUMS: [&str; 5] = ["social", "email", "cpc", "referral",
 /// Values of `utm_campaign`.
 pub(super) const UTM_CAMPAIGNS: [&str; 6] =
     ["spring_sale", "launch", "weekly-digest", "brand_2024", "retargeting", "black-friday"];
+
+/// Three syllables of two letters that spell the 18 bits of `name`: `badofi`.
+pub(super) fn syllables(name: u64) -> Short<6> {
+    const CONSONANTS: &[u8; 16] = b"bdfghjklmnprstvz";
+    const VOWELS: &[u8; 4] = b"aeio";
+    let mut text = Short::default();
+    for shift in [12, 6, 0] {
+        let syllable = (name >> shift & 63) as usize;
+        text.put(CONSONANTS[syllable >> 2]);
+        text.put(VOWELS[syllable & 3]);
+    }
+    text
+}
 
 #[cfg(test)]
 mod tests {

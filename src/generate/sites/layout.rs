@@ -1,8 +1,7 @@
 //! One site: which features it has, how often it uses them, what it calls things.
 
 use super::super::random::{Random, scramble};
-use super::super::site::syllables;
-use super::super::vocabulary::{HOST_WORDS, SUFFIXES};
+use super::super::vocabulary::{HOST_WORDS, SUFFIXES, syllables};
 use super::SitesPlan;
 use super::catalog::Catalog;
 use super::feature::{Feature, Features};

@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 
 use super::super::random::{Random, scramble};
-use super::super::site::syllables;
-use super::super::vocabulary::{ENGLISH, SECTIONS};
+use super::super::vocabulary::{ENGLISH, SECTIONS, syllables};
 use super::feature::{Feature, Features};
 use super::format::civil_from_days;
 use super::layout::{Layout, NAME_BITS};
