@@ -102,3 +102,4 @@ msrv:
 ## Licenses, sources and advisories of the dependencies, by deny.toml. Needs cargo-deny and a network.
 deny:
 	$(CARGO) deny --locked check
+	cd python && $(CARGO) deny --locked --config ../deny.toml check

@@ -16,7 +16,7 @@ use undust::canonical::{Canonicalizer, Profile, Scratch};
 use undust::cluster::{Keep, Seen};
 use undust::input::InputPlan;
 use undust::pipeline::{self, ClusterFilter, ClusterOutput, DedupPlan, Job, Print, SelectPlan};
-use undust::report::Claims;
+use undust::report::ClaimedPaths;
 
 /// Lines of the list. Reason: some batches of chunks, so that they overlap.
 const LINES: u64 = 500_000;
@@ -94,7 +94,7 @@ fn look_again(list: &Path, canonicalizer: &Canonicalizer, threads: usize, look: 
         let (survey, _) = pipeline::survey(&job, 10).expect("the list can be read");
         return survey.tally.unique;
     }
-    let mut claims = Claims::new(&job.input.paths);
+    let mut claims = ClaimedPaths::new(&job.input.paths);
     let mut null = || claims.open(Some(Path::new("/dev/null"))).expect("a device is there");
     let (mut output, mut dropped) = (null(), null());
     let plan = SelectPlan {
@@ -113,7 +113,7 @@ fn look_again(list: &Path, canonicalizer: &Canonicalizer, threads: usize, look: 
 /// Writes the list without its duplicates to where nothing is kept; returns how many lines stay.
 fn dedup(list: &Path, canonicalizer: &Canonicalizer, threads: usize) -> u64 {
     let job = job(list, canonicalizer, threads);
-    let mut claims = Claims::new(&job.input.paths);
+    let mut claims = ClaimedPaths::new(&job.input.paths);
     let mut output = claims.open(Some(Path::new("/dev/null"))).expect("a device is there");
     let seen = Seen::default();
     let plan = DedupPlan { print: Print::Original, seen: &seen };

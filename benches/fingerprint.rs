@@ -31,6 +31,7 @@ use polyval::universal_hash::UniversalHash as _;
 use siphasher::sip::SipHasher13;
 use siphasher::sip128::{self, Hasher128 as _};
 use undust::FingerprintKey;
+use undust::bytes::split_mix;
 
 /// Inputs per iteration. Reason: 200 KB at most, so that the hash is measured and not the memory.
 const INPUTS: usize = 1024;
@@ -41,7 +42,7 @@ const LENGTHS: [usize; 3] = [20, 80, 200];
 /// `INPUTS` different inputs of `length` printable bytes, one after the other.
 fn inputs(length: usize) -> Vec<u8> {
     let mut random = corpus::SEED;
-    let mut draw = || b'a' + (corpus::next(&mut random) % 26) as u8;
+    let mut draw = || b'a' + (split_mix::next(&mut random) % 26) as u8;
     (0..INPUTS * length).map(|_| draw()).collect()
 }
 

@@ -10,65 +10,75 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a job was not done: one line that says where, what was expected, what was found, what to do.
 ///
-/// Opaque on purpose: ask with [`Error::is_input`] and its siblings. Lines that cannot be used are
-/// no errors; they are counted as [`Reject`](crate::reject::Reject).
+/// Ask what it is about by [`Error::kind`] or [`Error::is_input`] and its siblings. Lines that
+/// cannot be used are no errors; they are counted as [`Reject`](crate::reject::Reject).
 pub struct Error {
-    kind: Kind,
+    kind: ErrorKind,
     message: String,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
+/// What an [`Error`] is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Something that was to be read is missing, damaged or not what it should be.
     Input,
+    /// Something could not be written.
     Output,
+    /// The arguments or the configuration ask for what does not exist or does not fit together.
     Config,
+    /// A bound of [`limits`](crate::limits) or of the user was passed.
     Limit,
+    /// The reader of the output has gone away. Not a failure for a command in a pipe.
     ClosedPipe,
+    /// The caller has asked the job to stop, by the [`Stop`](crate::input::Stop) of its input.
+    Cancelled,
+    /// A promise of this library does not hold: a bug.
     Internal,
 }
 
 impl Error {
     #[cold]
-    fn new(kind: Kind, message: impl Into<String>) -> Self {
+    fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Error { kind, message: message.into(), source: None }
     }
 
     /// Something that was to be read is missing, damaged or not what it should be.
     #[cold]
     pub fn input(message: impl Into<String>) -> Self {
-        Self::new(Kind::Input, message)
+        Self::new(ErrorKind::Input, message)
     }
 
     /// Something could not be written.
     #[cold]
     pub fn output(message: impl Into<String>) -> Self {
-        Self::new(Kind::Output, message)
+        Self::new(ErrorKind::Output, message)
     }
 
     /// The user asked for something that does not exist or does not fit together.
     #[cold]
     pub fn config(message: impl Into<String>) -> Self {
-        Self::new(Kind::Config, message)
+        Self::new(ErrorKind::Config, message)
     }
 
     /// A bound of [`limits`](crate::limits) or of the user was passed.
     #[cold]
     pub fn limit(message: impl Into<String>) -> Self {
-        Self::new(Kind::Limit, message)
+        Self::new(ErrorKind::Limit, message)
     }
 
     /// A promise of this library does not hold: a bug.
     #[cold]
     pub fn internal(message: impl Into<String>) -> Self {
-        Self::new(Kind::Internal, message)
+        Self::new(ErrorKind::Internal, message)
     }
 
     /// Reading `what` failed with an error of the operating system or of a decoder.
     #[cold]
     pub fn reading(what: impl fmt::Display, error: io::Error) -> Self {
         let advice = advice(&error);
-        let mut this = Self::new(Kind::Input, format!("{what}: cannot read: {error}{advice}"));
+        let mut this = Self::new(ErrorKind::Input, format!("{what}: cannot read: {error}{advice}"));
         this.source = Some(Box::new(error));
         this
     }
@@ -78,15 +88,21 @@ impl Error {
     pub fn writing(what: impl fmt::Display, error: io::Error) -> Self {
         let mut this = match error.kind() {
             io::ErrorKind::BrokenPipe => {
-                Self::new(Kind::ClosedPipe, format!("{what} was closed before the end"))
+                Self::new(ErrorKind::ClosedPipe, format!("{what} was closed before the end"))
             }
             _ => {
                 let advice = advice(&error);
-                Self::new(Kind::Output, format!("{what}: cannot write: {error}{advice}"))
+                Self::new(ErrorKind::Output, format!("{what}: cannot write: {error}{advice}"))
             }
         };
         this.source = Some(Box::new(error));
         this
+    }
+
+    /// The job was asked to stop before it was done.
+    #[cold]
+    pub(crate) fn cancelled() -> Self {
+        Self::new(ErrorKind::Cancelled, "cancelled before the end of the input")
     }
 
     /// Puts `place` (a file, a line) before the message.
@@ -97,29 +113,34 @@ impl Error {
         self
     }
 
+    /// What it is about.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
     /// Is the input at fault?
     pub fn is_input(&self) -> bool {
-        self.kind == Kind::Input
+        self.kind == ErrorKind::Input
     }
 
     /// Is the place written to at fault?
     pub fn is_output(&self) -> bool {
-        self.kind == Kind::Output
+        self.kind == ErrorKind::Output
     }
 
     /// Are the arguments or the configuration at fault?
     pub fn is_config(&self) -> bool {
-        self.kind == Kind::Config
+        self.kind == ErrorKind::Config
     }
 
     /// Was a bound passed?
     pub fn is_limit(&self) -> bool {
-        self.kind == Kind::Limit
+        self.kind == ErrorKind::Limit
     }
 
     /// Did the reader of the output go away? Not a failure for a command in a pipe.
     pub fn is_closed_pipe(&self) -> bool {
-        self.kind == Kind::ClosedPipe
+        self.kind == ErrorKind::ClosedPipe
     }
 }
 
@@ -154,7 +175,7 @@ fn advice(error: &io::Error) -> &'static str {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.kind == Kind::Internal {
+        if self.kind == ErrorKind::Internal {
             write!(f, "internal error, please report it: {}", self.message)
         } else {
             f.write_str(&self.message)

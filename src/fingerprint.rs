@@ -205,7 +205,9 @@ impl std::fmt::Debug for FingerprintKey {
 ///   fingerprints, nobody can prepare two URLs that collide. Fast hashes without a proof have
 ///   published collisions for every seed.
 /// - Not a message authentication code: whoever sees fingerprints may learn the key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// - Not a format: another version of this crate may compute other fingerprints. What is kept for
+///   longer is a canonical form, or a seen file, which says in its header how it was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint(pub u128);
 
 #[cfg(test)]

@@ -56,6 +56,11 @@
 //! std::fs::write(&list, "http://a.example/b\nHTTP://a.example:80/b#top\n")?;
 //!
 //! let pages = Canonicalizer::new(Profile::named("crawl")?);
+//! let mut job = Job::new(InputPlan { paths: vec![list.clone()], ..InputPlan::default() }, &pages);
+//! job.memory.bytes = 256 << 20;
+//!
+//! // The file appears when it is published, whole. An input cannot be one.
+//! let mut output = ClaimedPaths::new(&[list]).open(Some(&unique))?;
 //! let plan = DedupPlan { print: Print::Original, seen: &Seen::default() };
 //! let outcome = dedup(&job, &plan, &mut output)?;
 //! output.publish()?;
@@ -64,6 +69,36 @@
 //! assert_eq!(std::fs::read_to_string(&unique)?, "http://a.example/b\n");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! [`pipeline::visit`] shows the records one by one, with what their lines say beside the URL:
+//!
+//! ```
+//! use std::ops::ControlFlow;
+//! use undust::input::InputPlan;
+//! use undust::pipeline::{Job, visit};
+//! use undust::{Canonicalizer, Profile};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let log = folder.path().join("access.log");
+//! # let line = r#"::1 - - [01/Dec/2026:00:00:00 +0000] "GET /a?utm_source=b HTTP/1.1" 404 0"#;
+//! # std::fs::write(&log, line)?;
+//! let pages = Canonicalizer::new(Profile::named("crawl")?);
+//! let job = Job::new(InputPlan { paths: vec![log], ..InputPlan::default() }, &pages);
+//! let mut missing = 0;
+//! visit(&job, |record, _canonical| {
+//!     missing += u64::from(record.fields.status == b"404");
+//!     Ok(ControlFlow::Continue(()))
+//! })?;
+//! assert_eq!(missing, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Another thread stops a job by [`InputPlan::stop`](input::InputPlan::stop).
+//!
+//! # Features
+//!
+//! `cli`, which is on by default, is the program. The library needs none of what it brings in:
+//! `undust = { version = "0.1", default-features = false }`. `parquet` reads and writes Parquet.
 //!
 //! # What is stable
 //!

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+// Bounds on what comes from outside, and on the memory and threads of a job.
+
 /// Longest line in bytes that becomes a record, unless the user sets another limit. Longer lines
 /// are counted rejects.
 ///
@@ -15,7 +17,13 @@ pub const LINE_BYTES_MAX: usize = 1 << 20;
 /// Reason: positions in a line, and in what is written for a chunk that holds it, are `u32`.
 pub const LINE_BYTES_CEILING: usize = 1 << 30;
 
-/// Longest URL in bytes that gets the full treatment. A longer one passes as it is and is counted.
+/// Most columns of a table. A line with more cells is not taken for its header or its first row.
+///
+/// Reason: as many as a sheet of a spreadsheet has; what is known of a table stays small beside the
+/// memory of a job.
+pub const COLUMNS_MAX: usize = 16 << 10;
+
+/// Longest URL in bytes that is made canonical. A longer one stays unchanged and is counted.
 ///
 /// Reason: keeps the cost of a crafted line linear; servers refuse request lines beyond 8 to 64
 /// KiB.
@@ -27,54 +35,7 @@ pub const URL_BYTES_MAX: usize = 64 << 10;
 /// four bytes of UTF-8.
 pub const IDNA_HOST_BYTES_MAX: usize = 4 * 253;
 
-/// Bytes in a chunk of whole lines: one unit of work for one thread.
-///
-/// Reason: small enough to stay in the second-level cache, large enough that taking it from the
-/// queue costs nothing.
-pub const CHUNK_BYTES: usize = 1 << 20;
-
-/// Most chunks in a batch, which is worked off while the next is read.
-///
-/// Reason: the more records a partition gets at once, the fewer of them wait for memory, since
-/// neighbours share pages and cache lines; beyond this the writer has too long to wait
-/// (`benches/cluster.rs`; docs/performance.md).
-pub const BATCH_CHUNKS: usize = 128;
-
-/// Fewest chunks in a batch that ends early because the input does soon.
-///
-/// Reason: a hundredth of a second to write, and still some chunks for each of many threads.
-pub const BATCH_CHUNKS_LAST: usize = 16;
-
-/// Most bytes of lines in a batch that are in the process's own memory and not in a mapped file.
-///
-/// Reason: there are some batches on their way, each in memory that the system has to clear first;
-/// in shorter ones records take longer to be looked up (docs/performance-log.md, packed lists).
-pub const BATCH_OWN_BYTES: usize = 24 << 20;
-
-/// Bytes of such lines that are awaited before they are worked on, where they come from files.
-///
-/// Reason: waking the workers takes as long as some lines. With a mebibyte in place of four, runs
-/// took as long (docs/performance-log.md, packed lists).
-pub const BATCH_OWN_BYTES_MIN: usize = 4 << 20;
-
-/// Smallest plain file that is mapped and not read, in bytes.
-///
-/// Reason: to map a file, and to let go of it, takes as long as reading some hundred kilobytes
-/// (docs/performance.md, many files).
-pub const MAP_BYTES_MIN: u64 = 256 << 10;
-
-/// Longest silence of a stream whose first lines are awaited, to tell its format by.
-///
-/// Reason: longer than programs pause that write line by line while they work; and hardly seen by
-/// somebody who waits for the lines of a log as they come.
-pub const SAMPLE_SILENCE: Duration = Duration::from_millis(100);
-
-/// How often such a silence may be broken off: in all so many times as long is waited.
-///
-/// Reason: a stream that has a line every now and then goes on after two seconds.
-pub const SAMPLE_SILENCES_MAX: u32 = 20;
-
-/// Least memory of a job in bytes, beside that of its threads.
+/// Least memory of a job in bytes, without that of its threads.
 ///
 /// Reason: room for some chunks, for buffers of all partitions, and for a zstd window.
 pub const MEMORY_BYTES_MIN: u64 = 7 << 20;
@@ -166,28 +127,10 @@ pub const CONFIG_BYTES_MAX: u64 = 64 << 20;
 /// Reason: servers read theirs from one line of their configuration.
 pub const LOG_FORMAT_BYTES_MAX: usize = 16 << 10;
 
-/// Bytes of memory that a thread takes which packs output: a frame of zstd of 4 MiB, and the
-/// encoder. A piece of gzip takes less.
-pub const PACKER_BYTES: u64 = 12 << 20;
-
-/// Bytes of memory that a thread takes which decompresses frames of a zstd file: what is under way
-/// for it, packed and not, of which neither is much larger.
-pub const UNPACKER_BYTES: u64 = 2 * UNPACKING_BYTES;
-
-/// Bytes of memory that all such threads together take besides: two more pieces, and one large
-/// frame.
-pub const UNPACKERS_BYTES: u64 = 2 * (2 * UNPACKING_BYTES + UNPACKED_FRAME_BYTES_MAX);
-
-/// Decompressed bytes of a zstd file under way for each thread, about.
-///
-/// Reason: a piece has some 4 to 8 MiB as a rule (`input/decode/zstd.rs`), so that every thread has
-/// one; of the largest frames there are fewer at a time.
-pub const UNPACKING_BYTES: u64 = 16 << 20;
-
-/// Largest frame of a zstd file that is decompressed as a whole, packed or not.
+/// Largest frame of a zstd file that is decompressed as a whole, in bytes, compressed or not.
 ///
 /// Reason: pzstd's own frames have 8 MiB at level 3 and 32 MiB at level 19.
-pub const UNPACKED_FRAME_BYTES_MAX: u64 = 32 << 20;
+pub const DECOMPRESSED_FRAME_BYTES_MAX: u64 = 32 << 20;
 
 /// Most worker threads that are started, however many were asked for.
 ///
@@ -225,3 +168,53 @@ pub const MINE_CANDIDATES_MAX: usize = 4096;
 ///
 /// Reason: the kinds of open brackets are the bits of one number; logs have fewer than ten levels.
 pub const JSON_DEPTH_MAX: usize = 128;
+
+// Sizes and times that are tuned, and that more than one floor needs. Results do not depend on
+// them.
+
+/// Bytes in a chunk of whole lines: one unit of work for one thread.
+///
+/// Reason: small enough to stay in the second-level cache, large enough that taking it from the
+/// queue costs nothing.
+pub const CHUNK_BYTES: usize = 1 << 20;
+
+/// Most chunks in a batch, which is processed while the next is read.
+///
+/// Reason: the more records a partition gets at once, the fewer of them wait for memory, since
+/// neighbours share pages and cache lines; with more chunks than this the writer waits too long
+/// (`benches/cluster.rs`; docs/performance.md).
+pub const BATCH_CHUNKS: usize = 128;
+
+/// Smallest plain file that is mapped, in bytes; smaller ones are read.
+///
+/// Reason: mapping a file and unmapping it takes as long as reading some hundred kilobytes
+/// (docs/performance.md, many files).
+pub const MAP_BYTES_MIN: u64 = 256 << 10;
+
+/// Longest silence of a stream while its first lines are awaited, from which the format is
+/// detected.
+///
+/// Reason: longer than the pauses of programs that write line by line while they work, and hardly
+/// noticed by somebody who watches the lines of a log.
+pub const SAMPLE_SILENCE: Duration = Duration::from_millis(100);
+
+/// How many such silences a line may end: in all, the first lines are awaited for this many times
+/// [`SAMPLE_SILENCE`].
+///
+/// Reason: a stream that has a line every now and then is processed after two seconds.
+pub const SAMPLE_SILENCES_MAX: u32 = 20;
+
+/// Bytes of memory for each thread that decompresses frames of a zstd file: what is in flight for
+/// it, compressed and decompressed, of which neither is much larger.
+pub const DECOMPRESS_BYTES_PER_THREAD: u64 = 2 * DECOMPRESS_IN_FLIGHT_BYTES;
+
+/// Bytes of memory that such threads share: two more pieces, and one large frame, each compressed
+/// and decompressed.
+pub const DECOMPRESS_BYTES_SHARED: u64 =
+    2 * (2 * DECOMPRESS_IN_FLIGHT_BYTES + DECOMPRESSED_FRAME_BYTES_MAX);
+
+/// Decompressed bytes of a zstd file in flight for each thread, about.
+///
+/// Reason: a piece usually has 4 to 8 MiB (`input/decode/zstd.rs`), so every thread has one; of the
+/// largest frames fewer are in flight.
+pub const DECOMPRESS_IN_FLIGHT_BYTES: u64 = 16 << 20;

@@ -12,6 +12,7 @@ use crate::limits::URL_BYTES_MAX;
 /// lose the normalization: the line passes verbatim and merges with byte-equal lines only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum Reject {
     /// The line is longer than the line limit.
     LineTooLong,
@@ -116,6 +117,8 @@ impl fmt::Display for Reject {
         f.write_str(self.name())
     }
 }
+
+impl std::error::Error for Reject {}
 
 /// How often each kind of [`Reject`] was seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

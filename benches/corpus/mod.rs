@@ -9,7 +9,7 @@
 use std::path::Path;
 
 use criterion::Throughput;
-use undust::bytes::Lines;
+use undust::bytes::{Lines, split_mix};
 use undust::generate::{List, ListPlan};
 use undust::limits::{BATCH_CHUNKS, CHUNK_BYTES};
 use undust::{Fingerprint, FingerprintKey};
@@ -111,8 +111,8 @@ impl Batches {
         let mut random = SEED;
         let mut pages = 0u64;
         let mut draw = || {
-            let repeats = pages > 0 && next(&mut random) % 100 < 35;
-            let page = if repeats { next(&mut random) % pages } else { pages };
+            let repeats = pages > 0 && split_mix::next(&mut random) % 100 < 35;
+            let page = if repeats { split_mix::next(&mut random) % pages } else { pages };
             pages += u64::from(!repeats);
             key.fingerprint(&page.to_le_bytes())
         };
@@ -121,13 +121,4 @@ impl Batches {
         let batches = chunks.chunks(BATCH_CHUNKS).map(<[_]>::to_vec).collect();
         Batches { batches, records, pages }
     }
-}
-
-/// SplitMix64 (Steele, Lea and Flood, 2014): the next number of a sequence.
-pub(crate) fn next(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut bits = *state;
-    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ bits >> 31
 }

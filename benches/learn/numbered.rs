@@ -8,6 +8,8 @@
 //!
 //! Sets are called `numbered`, or `numbered-30` where 30 % of the pages change from day to day.
 
+use undust::bytes::split_mix;
+
 use crate::Row;
 
 /// Sites of one seed.
@@ -36,11 +38,7 @@ struct Draws(u64);
 
 impl Draws {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        x ^ (x >> 31)
+        split_mix::next(&mut self.0)
     }
 
     fn below(&mut self, limit: usize) -> usize {

@@ -161,6 +161,7 @@ fn decode(
         }
         // No other decoder is at hand that takes several frames and tells their ends.
         Compression::Lz4 => return None,
+        other => panic!("{other}: no plain decoder was chosen for it"),
     };
     Some((decoded, result))
 }

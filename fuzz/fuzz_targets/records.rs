@@ -12,10 +12,9 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use undust::record::formats::{self, FieldMap};
 use undust::record::{
-    BaseUrl, Entries, Entry, Layout, ReadOptions, Record, RecordFilter, StatusRange, UrlGlob,
-    Workspace, detect, time, url_of, without_no_host,
+    BaseUrl, Entries, Entry, FieldMap, Layout, ReadOptions, Record, RecordFilter, StatusRange,
+    UrlGlob, Workspace, detect, formats, time, url_of, without_no_host,
 };
 
 fuzz_target!(|data: &[u8]| {

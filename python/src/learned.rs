@@ -9,7 +9,7 @@ use undust::canonical::{Profile, RuleFile};
 use undust::input::InputPlan;
 use undust::mine::Miner;
 use undust::pipeline::{self, BASE_PROFILE, Job, Memory, NamedFormat};
-use undust::record::formats::FieldMap;
+use undust::record::FieldMap;
 
 use crate::error::{UndustError, raised};
 use crate::lines::base_of;

@@ -62,9 +62,11 @@ impl Lines {
             }
             layout.base = Some(Arc::new(base));
         }
-        let why = match layout.name() {
-            "w3c" | "cloudfront" => "its columns may change from line to line; use the program",
-            _ if layout.format.as_ref().is_some_and(|format| format.quoted_rows().is_some()) => {
+        let why = match &layout.format {
+            Some(format) if format.columns_may_change() => {
+                "its columns may change from line to line; use the program"
+            }
+            Some(format) if format.quoted_rows().is_some() => {
                 "its rows may go over several lines; read it as a table, and take its column of URLs"
             }
             _ => return Ok(Lines { layout, options, is_named: format.is_some() }),
@@ -95,7 +97,7 @@ impl Lines {
                 Ok(told) => told,
                 Err(error) => return Some(by_arguments(&error.to_string())),
             };
-            let is_same = self.layout.is_list() || format!("{:?}", told.format) == self.shown();
+            let is_same = self.layout.is_list() || told.format == self.layout.format;
             let has_header = |format: &Arc<dyn LineFormat>| !format.header_prefix().is_empty();
             if !is_same && self.layout.format.as_ref().is_some_and(has_header) {
                 return Some(other_columns());
@@ -105,8 +107,8 @@ impl Lines {
                 .then(|| format!("none of its first lines is one of {name}; read it by itself"));
         }
         let other = detect::detect(sample, self.options).ok()?;
-        let is_same = other.name() == name
-            && (other.is_list() || format!("{:?}", other.format) == self.shown());
+        let is_same =
+            other.name() == name && (other.is_list() || other.format == self.layout.format);
         (!is_same).then(|| match other.name() == name {
             true => other_columns(),
             false => format!(
@@ -183,7 +185,7 @@ impl Lines {
             return Ok(());
         }
         let other = format.with_header(line.strip_suffix(b"\r").unwrap_or(line));
-        if other.is_none_or(|other| format!("{other:?}") == format!("{format:?}")) {
+        if other.is_none_or(|other| *other == **format) {
             return Ok(());
         }
         Err(format!(
@@ -192,11 +194,6 @@ impl Lines {
             self.layout.name(),
             show(&line[..line.len().min(HEADER_BYTES_SHOWN)])
         ))
-    }
-
-    /// The format with its columns; the host of paths is not the file's.
-    fn shown(&self) -> String {
-        format!("{:?}", self.layout.format)
     }
 }
 
@@ -218,14 +215,14 @@ fn layout_of(format: Option<&str>, sample: &[u8], options: ReadOptions) -> PyRes
             names.join(", ")
         )));
     };
-    match known.plain {
-        Some(plain) if sample.trim_ascii().is_empty() => {
-            Ok(Layout { format: Some(plain()), ..Layout::default() })
-        }
-        None if sample.trim_ascii().is_empty() => Err(UndustError::new_err(format!(
+    if !sample.trim_ascii().is_empty() {
+        return detect::as_told(name, sample, options).map_err(raised);
+    }
+    match known.unseen() {
+        Some(format) => Ok(Layout { format: Some(format), ..Layout::default() }),
+        None => Err(UndustError::new_err(format!(
             "format {name}: its columns are told by the first lines of a file; give them as sample"
         ))),
-        _ => detect::as_told(name, sample, options).map_err(raised),
     }
 }
 

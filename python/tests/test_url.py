@@ -176,7 +176,7 @@ class Rules(unittest.TestCase):
             with self.assertRaises(UndustError) as raised:
                 undust.learn(log, **wrong)
             self.assertIn(expected, str(raised.exception))
-        with self.assertRaisesRegex(UndustError, "found a directory; name the files in it$"):
+        with self.assertRaisesRegex(UndustError, "found a folder; name the files in it$"):
             undust.learn(log.parent)
 
 

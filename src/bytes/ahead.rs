@@ -14,7 +14,7 @@
 
 use std::ops::Range;
 
-use super::marks::{Marker, Marks, Rows};
+use super::marks::{MarkRows, Marker, Marks};
 
 /// Most bytes of a stretch, unless a line is longer. Reason: with its marks it takes no more than
 /// half of a first-level cache of 32 KiB.
@@ -23,8 +23,8 @@ const BYTES_MAX: usize = 4 << 10;
 /// Marks of a stretch of a text.
 #[derive(Debug)]
 pub struct Ahead<const N: usize> {
-    rows: Rows<N>,
-    /// The stretch; it starts behind all texts where there is none.
+    rows: MarkRows<N>,
+    /// Where the stretch starts and ends; if there is none, it starts after all texts.
     start: usize,
     end: usize,
     /// How many bytes of the stretch were used.
@@ -33,7 +33,7 @@ pub struct Ahead<const N: usize> {
 
 impl<const N: usize> Default for Ahead<N> {
     fn default() -> Self {
-        Ahead { rows: Rows::default(), start: usize::MAX, end: 0, used: 0 }
+        Ahead { rows: MarkRows::default(), start: usize::MAX, end: 0, used: 0 }
     }
 }
 
@@ -106,7 +106,7 @@ mod tests {
             let sets: [&dyn Fn(u8) -> bool; 3] =
                 [&|byte| byte == b'/', &|byte| byte < 100, &|byte| byte >= 0x80];
             let marker = Marker::<3>::new(sets);
-            let (mut ahead, mut rows) = (Ahead::default(), Rows::default());
+            let (mut ahead, mut rows) = (Ahead::default(), MarkRows::default());
             for place in places {
                 let line = &text[place.clone()];
                 let length = line.len();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use ahash::RandomState;
 
@@ -74,9 +74,8 @@ impl fmt::Display for Reason {
 pub struct Comparer<'a> {
     canonicalizer: &'a Canonicalizer,
     scratch: Scratch,
-    /// The ladders of URLs that are likely to come again, each at the place that its hash says; the
-    /// last one takes it.
-    ladders: Vec<Option<Rc<Ladder>>>,
+    /// A cache of the ladders of recent URLs, indexed by hash; a new ladder replaces the old one.
+    ladders: Vec<Option<Arc<Ladder>>>,
     hasher: RandomState,
 }
 
@@ -129,18 +128,18 @@ impl Comparer<'_> {
         Comparison::Equal(Reason { parsed, rules, site_rules })
     }
 
-    /// The ladder of `given`, perhaps one that was made before.
-    fn ladder(&mut self, given: &[u8]) -> Result<Rc<Ladder>, Reject> {
+    /// Returns the ladder of `given`, perhaps from the cache.
+    fn ladder(&mut self, given: &[u8]) -> Result<Arc<Ladder>, Reject> {
         if self.ladders.is_empty() {
             self.ladders.resize(LADDERS, None);
         }
         let place = &mut self.ladders[self.hasher.hash_one(given) as usize % LADDERS];
         if let Some(ladder) = place.as_ref().filter(|ladder| *ladder.given == *given) {
-            return Ok(Rc::clone(ladder));
+            return Ok(Arc::clone(ladder));
         }
-        let ladder = Rc::new(Ladder::of(self.canonicalizer, given, &mut self.scratch)?);
+        let ladder = Arc::new(Ladder::of(self.canonicalizer, given, &mut self.scratch)?);
         if given.len() <= LADDER_URL_BYTES_MAX {
-            *place = Some(Rc::clone(&ladder));
+            *place = Some(Arc::clone(&ladder));
         }
         Ok(ladder)
     }
@@ -331,7 +330,7 @@ mod tests {
         for (bytes, is_kept) in [(0, true), (LADDER_URL_BYTES_MAX, false)] {
             let url = format!("HTTP://a.test/{}", "b".repeat(bytes));
             let mut ladder = || comparer.ladder(url.as_bytes()).unwrap();
-            assert_eq!(Rc::ptr_eq(&ladder(), &ladder()), is_kept, "{bytes} bytes");
+            assert_eq!(Arc::ptr_eq(&ladder(), &ladder()), is_kept, "{bytes} bytes");
         }
     }
 

@@ -5,6 +5,7 @@ use crate::parts::{UrlParts, host_of, scheme_length};
 
 /// What is written for a URL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Notation {
     /// Its canonical form, as a URL.
     #[default]

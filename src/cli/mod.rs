@@ -20,7 +20,7 @@ use clap::{CommandFactory as _, Parser as _};
 
 use crate::bytes::printable;
 use crate::error::Error;
-use crate::report::Claims;
+use crate::report::ClaimedPaths;
 use args::{Args, Command, GenerateCommand, bare, tips};
 use commands::{about, canon, dedup, explain, generate_list, generate_site, learn, report, rules};
 use words::say;
@@ -59,7 +59,7 @@ pub fn main() -> ExitCode {
         }
     };
     // All that the command opens to write to, for the last words.
-    let mut claims = Claims::default();
+    let mut claims = ClaimedPaths::default();
     let result = match args.command {
         Command::Dedup(args) => {
             bare::check(is_bare, &args.input).and_then(|()| dedup::run(&args, &mut claims))

@@ -3,7 +3,7 @@
 /// Reads a number of bytes with an optional suffix K, M, G or T (powers of 1,024).
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
     let (digits, suffix) = split_suffix(text);
-    let is_none = || format!("\"{text}\" is no number of bytes");
+    let is_none = || format!("\"{text}\" is not a number of bytes");
     let factor: u64 = match &suffix.to_ascii_lowercase()[..] {
         _ if digits.is_empty() => return Err(is_none()),
         "" | "b" => 1,
@@ -20,7 +20,7 @@ pub(super) fn bytes(text: &str) -> Result<u64, String> {
 /// Reads a number of things with an optional suffix K, M or G (powers of 1,000).
 pub(super) fn count(text: &str) -> Result<u64, String> {
     let (digits, suffix) = split_suffix(text);
-    let is_none = || format!("\"{text}\" is no number");
+    let is_none = || format!("\"{text}\" is not a number");
     let factor: u64 = match &suffix.to_ascii_lowercase()[..] {
         _ if digits.is_empty() => return Err(is_none()),
         "" => 1,
@@ -109,8 +109,8 @@ mod tests {
 
     #[test]
     fn what_has_no_digits_is_no_number() {
-        assert_eq!(bytes("abc").unwrap_err(), "\"abc\" is no number of bytes");
-        assert_eq!(count("abc").unwrap_err(), "\"abc\" is no number");
+        assert_eq!(bytes("abc").unwrap_err(), "\"abc\" is not a number of bytes");
+        assert_eq!(count("abc").unwrap_err(), "\"abc\" is not a number");
         assert_eq!(small_count("1K"), Ok(1_000));
         assert!(small_count("5G").is_err());
         assert_eq!(whole("12"), Ok(12));

@@ -36,8 +36,8 @@ pub struct Chunk {
 pub(super) struct Slice {
     pub(super) buffer: Arc<Vec<u8>>,
     pub(super) range: Range<usize>,
-    /// Has the thread that cuts chunks decoded it?
-    pub(super) by_caller: bool,
+    /// Was it decoded by the thread that cuts chunks, not by the crew?
+    pub(super) decoded_on_reader_thread: bool,
 }
 
 /// Most bytes of two chunks that are joined by copying. Reason: much more than a `Chunk` itself
@@ -85,7 +85,7 @@ impl Chunk {
             return [Some(self), None];
         }
         let Chunk { file, at, .. } = self;
-        let by_caller = self.is_by_caller();
+        let decoded_on_reader_thread = self.decoded_on_reader_thread();
         let of = |data, at| Some(Chunk { data, file, at, overlong: None, held: None });
         let [first, second] = match self.data {
             Data::Mapped(mapped, Range { start, end }) => {
@@ -100,7 +100,11 @@ impl Chunk {
                 };
                 let middle = start + bytes;
                 [start..middle, middle..end].map(|range| {
-                    Data::Shared(Slice { buffer: Arc::clone(&buffer), range, by_caller })
+                    Data::Shared(Slice {
+                        buffer: Arc::clone(&buffer),
+                        range,
+                        decoded_on_reader_thread,
+                    })
                 })
             }
         };
@@ -153,10 +157,13 @@ impl Chunk {
         matches!(self.data, Data::Mapped(..))
     }
 
-    /// Was it read or decoded by the thread that has cut it? Not so what others have decoded for
-    /// it, or what a mapped file holds.
-    pub fn is_by_caller(&self) -> bool {
-        matches!(self.data, Data::Owned(_) | Data::Shared(Slice { by_caller: true, .. }))
+    /// Was it read or decoded by the thread that cut it? Not what the crew has decoded, nor a part
+    /// of a mapped file.
+    pub fn decoded_on_reader_thread(&self) -> bool {
+        matches!(
+            self.data,
+            Data::Owned(_) | Data::Shared(Slice { decoded_on_reader_thread: true, .. })
+        )
     }
 
     /// Is it a part of a buffer of decoded bytes, which was not copied?

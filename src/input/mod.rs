@@ -6,11 +6,11 @@
 //!                                     decoded bytes --warc, arc, sitemap--> rows
 //! ```
 //!
-//! Files whose records are no lines (`containers/`) become lines here, one for each record: rows.
+//! The records of other files than lists and logs (`containers/`) are turned into lines: rows.
 //!
-//! Everything happens on the thread that calls [`Input::next`], but for what is given to the crew
-//! of [`Input::unpack_with`]: nothing is started here, nothing printed, no clock read. The
-//! exception is the signal handler of `sigbus`, which has nobody left to return an error to.
+//! Everything happens on the thread that calls [`Input::next`], except what is given to the crew of
+//! [`Input::decompress_with`]: no thread is started here, nothing is printed, no clock is read. The
+//! signal handler of `sigbus` does print: it has no caller to return an error to.
 
 mod chunk;
 mod containers;
@@ -40,24 +40,25 @@ use crate::crew::Crew;
 use crate::error::{Error, Result};
 use crate::limits;
 use cut::Sizes;
-use decode::zstd::Unpacking;
+use decode::zstd::DecompressOptions;
 use disk::Sample;
 use disk::file_state::{Before, input_changed};
 use disk::{files, sigbus};
 use source::Source;
 
-/// A look at the first bytes of a file, unpacked: [`CHECKED_BYTES`] at least, or all it has; and at
-/// what ends its lines. The error is one of the file.
+/// Checks the start of a file: takes its first bytes, decompressed ([`CHECKED_BYTES`] or more, or
+/// the whole file), and the byte that ends its lines. An error is returned as one of the file.
 pub type CheckHead = fn(&[u8], u8) -> Result<()>;
 
-/// Bytes that a look at the start of a file gets. Reason: the header of a file of `--seen` has
-/// fewer.
+/// Fewest bytes that a [`CheckHead`] gets of a longer file. Reason: the header of a file of
+/// `--seen` has fewer.
 pub const CHECKED_BYTES: usize = 128;
 
 /// What is to be read, and how.
 #[derive(Clone, Debug)]
 pub struct InputPlan {
-    /// The files, in order. `-` is standard input. None at all is fine: then there are no chunks.
+    // Which files.
+    /// The files, in order. `-` is standard input. Without any file there are no chunks.
     pub paths: Vec<PathBuf>,
     /// Reads all files below a directory, sorted by name; otherwise a directory is an error.
     ///
@@ -71,6 +72,26 @@ pub struct InputPlan {
     pub files_from: Option<PathBuf>,
     /// What ends an entry of `files_from`: a newline, or NUL.
     pub files_from_separator: u8,
+    /// Names to show in place of some of the paths: the path, and its name.
+    pub names: Vec<(PathBuf, PathBuf)>,
+
+    // How they are read.
+    /// Maps plain regular files into memory instead of reading them.
+    ///
+    /// This installs a handler for SIGBUS, once per process. When another process truncates a
+    /// mapped file, the handler writes one line to standard error and exits with status 2. Only a
+    /// program should ask for that, not a library; where files are read (the default), the same
+    /// event is an error.
+    pub map: bool,
+    /// Smaller files, in bytes, are read all the same.
+    pub map_bytes_min: u64,
+    /// Largest zstd window, or xz dictionary, that is accepted, in bytes. Clamped to 1 KiB to
+    /// 2 GiB.
+    pub zstd_window_bytes_max: u64,
+    /// Checks the start of each file.
+    pub check_head: Option<CheckHead>,
+
+    // How their lines are cut into chunks.
     /// What ends a line: a newline, or NUL.
     pub separator: u8,
     /// Longest line in bytes, without its separator, that has to fit in a chunk.
@@ -79,43 +100,33 @@ pub struct InputPlan {
     pub line_bytes_max: usize,
     /// About how many bytes a chunk holds. Zero counts as one.
     pub chunk_bytes: usize,
-    /// Largest zstd window, or xz dictionary, that is accepted, in bytes. Clamped to 1 KiB to
-    /// 2 GiB.
-    pub zstd_window_bytes_max: u64,
-    /// Which files are taken apart into records, because their records are no lines.
+
+    // What are containers, and what is read from them.
+    /// Which files are containers, whose records are not lines.
     pub containers: Containers,
-    /// A look at the start of each file, if one is wanted.
-    pub check_head: Option<CheckHead>,
-    /// Fields of records (`url`, `status`, …), and the columns of Parquet files that they are in,
-    /// by name or by number from 1. Fields that are not told are in the columns that are called so.
+    /// Fields of records (`url`, `status`, …), each with its column in Parquet files, by name or by
+    /// number from 1. Other fields are read from the columns with usual names.
     pub columns: Vec<(String, String)>,
-    /// Looks for canonical links in the HTML pages of web archives, too, not in their headers
-    /// alone. That takes some 80 µs for a page that has one.
+    /// Looks for canonical links in the HTML pages of web archives, too, not only in HTTP headers.
+    /// That takes some 80 µs for a page that has one.
     pub reads_pages: bool,
-    /// Maps plain regular files into memory instead of reading them.
-    ///
-    /// This installs a handler for SIGBUS, once per process. When somebody cuts a mapped file short
-    /// the handler writes one line to standard error and ends the process with status 2. That is
-    /// for a program of its own to ask for; files that are read (the default) tell the same thing
-    /// as an error.
-    pub map: bool,
-    /// Smaller files are read all the same.
-    pub map_bytes_min: u64,
-    /// Bytes of a stream that are awaited before its first chunk is cut: who tells by that what the
-    /// stream is should see as much of it as of a file. Zero: its lines come as they are there.
+
+    // How long streams are waited for.
+    /// Bytes of a stream to wait for before its first chunk is cut, so that its format is detected
+    /// from as much of it as of a file. Zero: lines are delivered as they arrive.
     pub sample_bytes: usize,
-    /// How long a stream may be silent meanwhile; if it is for longer, or some more often, its
-    /// lines come as they are there.
+    /// How long a stream may be silent meanwhile. After a longer silence, or several shorter ones,
+    /// lines are delivered as they arrive.
     pub sample_silence: Duration,
-    /// Names by which some of the paths are told to people: the path, and its name.
-    pub names: Vec<(PathBuf, PathBuf)>,
-    /// Ends the waiting for streams.
+    /// Stops the reading before its end. A job that reads by this plan ends with
+    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) after the batch that it works on, some 100
+    /// MB at most, and publishes nothing. Nor is a silent stream waited for any longer.
     pub stop: Stop,
 }
 
 impl InputPlan {
-    /// Puts all files that the plan means into `paths`: what is below directories, what lists name.
-    /// Checks that each is there and may be read.
+    /// Replaces `paths` by all files of the plan: those below directories, those that lists name.
+    /// Checks that each exists and may be read.
     pub fn resolve(&mut self) -> Result<()> {
         self.paths = files::list(self)?.paths;
         self.recursive = false;
@@ -137,19 +148,19 @@ impl Default for InputPlan {
             recursive: false,
             files_from: None,
             files_from_separator: b'\n',
+            names: Vec::new(),
+            map: false,
+            map_bytes_min: limits::MAP_BYTES_MIN,
+            zstd_window_bytes_max: 1 << limits::ZSTD_WINDOW_LOG_MAX,
+            check_head: None,
             separator: b'\n',
             line_bytes_max: limits::LINE_BYTES_MAX,
             chunk_bytes: limits::CHUNK_BYTES,
-            zstd_window_bytes_max: 1 << limits::ZSTD_WINDOW_LOG_MAX,
             containers: Containers::Detect,
-            check_head: None,
             columns: Vec::new(),
             reads_pages: false,
-            map: false,
-            map_bytes_min: limits::MAP_BYTES_MIN,
             sample_bytes: 0,
             sample_silence: limits::SAMPLE_SILENCE,
-            names: Vec::new(),
             stop: Stop::default(),
         }
     }
@@ -159,8 +170,8 @@ impl Default for InputPlan {
 ///
 /// - Shape: the chunks of the first file in order, then those of the second, and so on. A line
 ///   never spans two chunks, hence never two files. [`Chunk`] says how long lines are treated.
-/// - Failure: what could be read before the failure comes first, as whole lines and, at the end of
-///   what was readable, the beginning of a line. Then comes one error, then nothing more.
+/// - Failure: what could be read before the failure is delivered first, as whole lines and perhaps
+///   the beginning of a line. Then comes one error, and nothing after it.
 /// - Sizes: a file is read up to the size it had when it was opened. Growth is noted in its
 ///   [`FileSummary`]; a file that became shorter is an error.
 #[derive(Debug)]
@@ -169,18 +180,18 @@ pub struct Input {
     files: Vec<PathBuf>,
     bytes_total: Option<u64>,
     progress: Arc<AtomicU64>,
-    /// What is known of the files from an earlier reading; or nothing.
+    /// The states of the files in an earlier reading, if there was one.
     first: Vec<Before>,
     summaries: Vec<FileSummary>,
     current: Option<Source>,
     sizes: Sizes,
-    unpacking: Unpacking,
-    /// Nothing comes any more: all is read, or an error was returned.
+    decompress_options: DecompressOptions,
+    /// Was everything read, or an error returned?
     ended: bool,
 }
 
 impl Input {
-    /// Finds all files of `plan` and checks that each is there, is no directory and may be read.
+    /// Finds all files of `plan` and checks that each exists, is no directory and may be read.
     ///
     /// Opens none of them, but reads `files_from`.
     ///
@@ -196,7 +207,7 @@ impl Input {
         let list = files::list(plan)?;
         // Not the paths, which may be many.
         let mut plan = InputPlan { paths: Vec::new(), ..plan.clone() };
-        // Without a guard a file that is cut short would kill the process, so it is read instead.
+        // Without a guard a truncated file would kill the process, so files are read instead.
         plan.map = plan.map && list.any_regular && sigbus::guard();
         let sample = Sample { bytes: plan.sample_bytes, silence: plan.sample_silence };
         let sizes = Sizes::new(plan.separator, plan.chunk_bytes, plan.line_bytes_max);
@@ -210,7 +221,7 @@ impl Input {
             summaries: Vec::new(),
             current: None,
             sizes,
-            unpacking: Unpacking::default(),
+            decompress_options: DecompressOptions::default(),
             ended: false,
         })
     }
@@ -219,8 +230,7 @@ impl Input {
     /// [resolved](InputPlan::resolve), has read to its end: each file up to the size it had
     /// `first`.
     ///
-    /// Failure: an input error if there are more files or fewer; later, if one of them
-    /// is not what it was.
+    /// Failure: an input error if the number of files differs; later, if one of them has changed.
     pub fn open_again<'a>(
         plan: &InputPlan,
         first: impl Iterator<Item = &'a FileSummary>,
@@ -234,11 +244,11 @@ impl Input {
         Ok(Input { first, ..input })
     }
 
-    /// Unpacks the frames of zstd files with the help of `crew`: the same chunks, sooner.
+    /// Decompresses the frames of zstd files with the help of `crew`: the same chunks, sooner.
     ///
-    /// Memory: some tens of megabytes for each of its threads, and as much again.
-    pub fn unpack_with(&mut self, crew: Crew) {
-        self.unpacking.crew = Some(crew);
+    /// Memory: some tens of megabytes for each of its threads, and the same amount again.
+    pub fn decompress_with(&mut self, crew: Crew) {
+        self.decompress_options.crew = Some(crew);
     }
 
     /// Bytes of all files as they are on disk, or `None` if one of them is a pipe or a device.
@@ -246,7 +256,7 @@ impl Input {
         self.bytes_total
     }
 
-    /// How many of [`Input::bytes_total`] are done; other threads may watch it.
+    /// How many of [`Input::bytes_total`] were read; other threads may watch it.
     pub fn progress(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.progress)
     }
@@ -259,17 +269,17 @@ impl Input {
     /// Returns what is known of the files that were opened so far, in the order of
     /// [`Input::files`].
     ///
-    /// The last one may still be in the works.
+    /// The last one may not have been read to its end.
     pub fn summaries(&self) -> &[FileSummary] {
         &self.summaries
     }
 
-    /// Returns what is known of the files that were opened, now that nothing more is to be read.
+    /// Returns what is known of the files that were opened. Nothing more can be read then.
     pub fn into_summaries(self) -> Vec<FileSummary> {
         self.summaries
     }
 
-    /// Returns the next chunk of the file that is open, of the next one that has any, or `None`.
+    /// Returns the next chunk: of the open file, or of the next one that is not empty.
     fn advance(&mut self) -> Result<Option<Chunk>> {
         loop {
             let source = match &mut self.current {
@@ -282,7 +292,7 @@ impl Input {
                         at,
                         &self.plan,
                         &self.progress,
-                        &self.unpacking,
+                        &self.decompress_options,
                         self.first.get(at),
                     )?;
                     self.summaries.push(source.summary().clone());

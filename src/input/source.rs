@@ -1,4 +1,4 @@
-//! One opened file: mapped or read, plain or packed.
+//! One opened file: mapped or read, plain or compressed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::containers::{Container, Containers, parser_of};
 use super::cut::{Sizes, cut};
 use super::decode::Compression;
 use super::decode::reader::Reader;
-use super::decode::zstd::{Unpacking, dictionary};
+use super::decode::zstd::{DecompressOptions, dictionary};
 use super::disk::Disk;
 use super::disk::file_state::{Before, FileState, input_changed};
 use super::disk::files;
@@ -20,37 +20,37 @@ use super::{CHECKED_BYTES, InputPlan};
 use crate::bytes::show_input;
 use crate::error::{Error, Result};
 
-/// Bytes of a mapped file that the system is asked for ahead of those that are cut into chunks.
-/// Reason: only the end of a chunk is looked at where it is cut; from there on the disk has as much
-/// to do as it takes at once, and a batch can grow.
+/// Bytes of a mapped file, beyond those cut into chunks, that the system is asked to read ahead.
+/// Reason: cutting touches only the end of a chunk; so the disk always has as much to do as it
+/// takes at once, and a batch can grow.
 const AHEAD_BYTES_MAPPED: u64 = 32 << 20;
 
 /// What is known of a file that was read, or is being read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileSummary {
-    /// Its name for people: as in [`Input::files`](super::Input::files), or what
-    /// [`InputPlan::names`] has in place of that.
+    /// Its name to show: as in [`Input::files`](super::Input::files), or the one that
+    /// [`InputPlan::names`] has instead.
     pub path: PathBuf,
-    /// Told by its first bytes.
+    /// Detected from its first bytes.
     pub compression: Compression,
-    /// What its records were taken out of, or `None` if they are its lines. Told by the first bytes
-    /// of what was unpacked, before the first chunk. Chunks of a container hold rows, whose layout
-    /// is in [`record::formats::rows`](crate::record::formats::rows).
+    /// The kind of container, or `None` if its records are its lines. Detected from the first
+    /// decompressed bytes, before the first chunk. Chunks of a container hold rows, whose layout
+    /// is in [`container_rows`](crate::record::formats::container_rows).
     pub container: Option<Container>,
-    /// Was it mapped into memory, not read?
+    /// Was it mapped into memory instead of read?
     pub mapped: bool,
-    /// Bytes taken from the disk or the pipe.
+    /// Bytes read from the disk or the pipe.
     pub disk_bytes: u64,
     /// Decoded bytes in the chunks so far, overlong lines included; of a container, bytes of rows.
     pub bytes: u64,
     /// Is it larger now than when it was opened? What was added is not read.
     pub grew: bool,
-    /// How it was when it was opened; `None` if the system does not know.
+    /// Its state when it was opened; `None` if the system does not know.
     pub(super) state: Option<FileState>,
 }
 
 impl FileSummary {
-    /// How the file was when it was read, for who reads it again.
+    /// The state of the file when it was read, to read it again.
     pub(super) fn as_read(&self) -> Before {
         Before::new(self.state.clone(), self.disk_bytes)
     }
@@ -73,7 +73,7 @@ pub(super) struct Source {
 enum Body {
     Mapped {
         map: Arc<Mapped>,
-        /// How much of it was delivered.
+        /// How many bytes of it were delivered.
         done: usize,
         ahead: ReadAhead,
     },
@@ -83,18 +83,18 @@ enum Body {
 impl Source {
     /// Opens the file `path`, number `file` of its input, and looks at its first bytes.
     ///
-    /// Adds to `progress` what is taken from the disk. Maps only if `plan.map`, and then only plain
-    /// regular files; whatever stands in the way of mapping means reading. Zstd files are
-    /// unpacked as `how` says.
+    /// Adds the bytes read from the disk to `progress`. Maps only if `plan.map`, and then only
+    /// regular files that are not compressed; a file that cannot be mapped is read. Zstd files are
+    /// decompressed with `options`.
     ///
-    /// A file that was read before, as `first` says, is read up to the size it had then. Failure:
-    /// if it is not what it was.
+    /// A file that was read before, in the state `first`, is read up to the size it had then.
+    /// Failure: if it has changed since.
     pub(super) fn open(
         path: &Path,
         file: usize,
         plan: &InputPlan,
         progress: &Arc<AtomicU64>,
-        how: &Unpacking,
+        options: &DecompressOptions,
         first: Option<&Before>,
     ) -> Result<Self> {
         let opened = Opened::new(path, plan, first)?;
@@ -107,19 +107,18 @@ impl Source {
         let compression = Compression::sniff(&head).map_err(at_origin)?;
         let is_plain = compression == Compression::None;
         let container = if is_plain { container_of(&head, plan).map_err(at_origin)? } else { None };
-        // Standard input is never mapped: somebody else may have read a part of it before.
+        // Standard input is never mapped: another process may have read a part of it before.
         let is_mappable = is_plain && container.is_none() && !files::is_stdin(path);
         let (body, container) = match is_mappable.then(|| opened.map(plan)).flatten() {
             Some(map) => {
-                // Takes back what reading the head has counted: mapped bytes count when they are
-                // delivered.
+                // Undoes the count of the head: mapped bytes count when they are delivered.
                 progress.store(progress_start, Ordering::Relaxed);
                 let ahead = ReadAhead::by(AHEAD_BYTES_MAPPED);
                 (Body::Mapped { map: Arc::new(map), done: 0, ahead }, None)
             }
             None => {
                 let (stream, container) =
-                    opened.stream(disk, head, compression, container, plan, how)?;
+                    opened.stream(disk, head, compression, container, plan, options)?;
                 (Body::Stream(stream), container)
             }
         };
@@ -138,12 +137,12 @@ impl Source {
         Ok(Source { summary, file, origin, rest_bytes, body, progress, progress_start })
     }
 
-    /// What is known by now.
+    /// What is known so far.
     pub(super) fn summary(&self) -> &FileSummary {
         &self.summary
     }
 
-    /// The next chunk, or `None` when the file came to a good end.
+    /// The next chunk, or `None` when the file has ended without an error.
     pub(super) fn next_chunk(&mut self, sizes: &Sizes) -> Result<Option<Chunk>> {
         let chunk = match &mut self.body {
             Body::Mapped { map, done, ahead } => {
@@ -175,13 +174,13 @@ impl Source {
     }
 
     fn finish(&mut self) -> Result<()> {
-        // First the size: a file that was cut short explains whatever the decoder complains about.
+        // The size first: truncation explains any error of the decoder.
         self.summary.grew = self.origin.verify()?;
         if let Body::Stream(stream) = &mut self.body {
             stream.finish(&self.origin.shown)?;
         }
         match self.rest_bytes {
-            // Cut short and filled up again in between, or read by somebody else through the same
+            // Truncated and grown again in between, or read by another process through the same
             // handle.
             Some(expected) if self.summary.disk_bytes < expected => Err(Error::input(format!(
                 "{}: expected {expected} bytes as when it was opened, found only {}; run again \
@@ -192,39 +191,39 @@ impl Source {
         }
     }
 
-    /// Notes what the file ends with, or checks that it still is what an earlier reading has noted.
+    /// Records what the file ends with, or checks it against what an earlier reading has recorded.
     fn finish_state(&mut self) -> Result<()> {
         let Some(state) = &mut self.summary.state else { return Ok(()) };
         state.finish(&self.origin.file).map_err(|why| input_changed(&self.origin.shown, &why))
     }
 }
 
-/// A file that nothing was read of yet.
+/// A file of which nothing was read yet.
 struct Opened {
     origin: Arc<Origin>,
     state: Option<FileState>,
     /// Bytes from where reading begins to the end of what is to be read, if that is known.
     rest_bytes: Option<u64>,
-    /// Bytes that the file has by now.
+    /// Bytes that the file has now.
     bytes: u64,
 }
 
 impl Opened {
-    /// Opens the file `path`. A file that was read before, as `first` says, is read up to the size
-    /// it had then. Failure: if it is not what it was.
+    /// Opens the file `path`. A file that was read before, in the state `first`, is read up to the
+    /// size it had then. Failure: if it has changed since.
     fn new(path: &Path, plan: &InputPlan, first: Option<&Before>) -> Result<Opened> {
         let shown = show_input(plan.name_of(path));
         let reading = |error| Error::reading(&shown, error);
         let (handle, metadata) = files::open(path).map_err(reading)?;
         if metadata.is_dir() {
-            return Err(Error::input(format!("{shown}: expected a file, found a directory")));
+            return Err(Error::input(format!("{shown}: expected a file, found a folder")));
         }
         let state = FileState::of(&handle, &metadata);
         let state = match first {
             Some(first) => first.state_again(state).map_err(|why| input_changed(&shown, &why))?,
             None => state,
         };
-        // Where files are made up while they are read, an empty one may be none.
+        // Files of /proc and the like have no size until they are read.
         let is_empty = first.is_some_and(Before::was_empty);
         let size = state.as_ref().map(FileState::bytes).filter(|size| *size > 0 || is_empty);
         let rest_bytes = match size {
@@ -238,14 +237,14 @@ impl Opened {
         Ok(Opened { origin, state, rest_bytes, bytes: metadata.len() })
     }
 
-    /// Mapped into memory, if `plan` wants that, and nothing stands in the way.
+    /// Maps it into memory, if `plan` asks for that and it is possible.
     fn map(&self, plan: &InputPlan) -> Option<Mapped> {
         let size = self.origin.size.filter(|size| *size >= plan.map_bytes_min.max(1))?;
         if plan.map { Mapped::new(&self.origin, size).ok() } else { None }
     }
 
-    /// What it holds, unpacked, and what container that is; for a plain file it is `container`. The
-    /// file begins with `head`, and goes on with `disk`.
+    /// Its decompressed bytes, and which container they are; `container` if it is not compressed.
+    /// The file begins with `head`, and goes on with `disk`.
     fn stream(
         &self,
         mut disk: Disk,
@@ -253,18 +252,19 @@ impl Opened {
         compression: Compression,
         mut container: Option<Container>,
         plan: &InputPlan,
-        how: &Unpacking,
+        options: &DecompressOptions,
     ) -> Result<(Stream, Option<Container>)> {
         let shown = &self.origin.shown;
         let at_origin = |error: Error| error.at(shown);
         // Of a stream, nothing is read that is not decoded at once: more may come late.
-        let crew = how.crew.clone().filter(|_| self.rest_bytes.is_some());
-        let mut how = Unpacking { crew, ..how.clone() };
+        let crew = options.crew.clone().filter(|_| self.rest_bytes.is_some());
+        let mut options = DecompressOptions { crew, ..options.clone() };
         if compression == Compression::Zstd {
-            how.dictionary = dictionary::read(&mut head, &mut disk).map_err(at_origin)?;
+            options.dictionary = dictionary::read(&mut head, &mut disk).map_err(at_origin)?;
         }
-        let (reader, head) = Reader::new(compression, head, disk, plan.zstd_window_bytes_max, how)
-            .map_err(|error| Error::reading(shown, error))?;
+        let (reader, head) =
+            Reader::new(compression, head, disk, plan.zstd_window_bytes_max, options)
+                .map_err(|error| Error::reading(shown, error))?;
         let mut stream = Stream::new(reader, head);
         let is_packed = compression != Compression::None;
         if is_packed {
@@ -273,7 +273,7 @@ impl Opened {
             container = container_of(head, plan).map_err(at_origin)?;
         }
         let Some(container) = container else { return Ok((stream, None)) };
-        // It is read from its end.
+        // A Parquet file is read from its end.
         let has_grown = self.origin.size.is_some_and(|size| size < self.bytes);
         if container == Container::Parquet && has_grown {
             return Err(input_changed(shown, "it has grown"));
@@ -283,13 +283,13 @@ impl Opened {
     }
 }
 
-/// What kind of container a file is that begins, unpacked, with `head`; `None` if it is lines.
-/// Failure: if the `plan` says so, or it is known to be neither.
+/// Which container a file is whose decompressed bytes begin with `head`; `None` if it is lines.
+/// Failure: an error of [`InputPlan::check_head`], or for a file that is known to be neither.
 fn container_of(head: &[u8], plan: &InputPlan) -> Result<Option<Container>> {
     plan.check_head.map_or(Ok(()), |check| check(head, plan.separator))?;
     match plan.containers {
         Containers::None => Ok(None),
-        // No records, of whatever kind: such as the mark that a folder is complete.
+        // An empty file has no records of any kind; one may mark a folder as complete.
         Containers::Only(_) if head.is_empty() => Ok(None),
         Containers::Only(container) => Ok(Some(container)),
         Containers::Detect => Container::sniff(head),

@@ -8,12 +8,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Reading a silent stream then fails within a tenth of a second; a stream that has data is read
 /// on.
 #[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<AtomicBool>);
+pub struct Stop(Arc<Asked>);
+
+#[derive(Debug, Default)]
+struct Asked {
+    is_asked: AtomicBool,
+    /// What counts as asking for this as well.
+    by: Option<Stop>,
+}
 
 impl Stop {
     /// Asks to stop.
     pub fn ask(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.is_asked.store(true, Ordering::Relaxed);
+    }
+
+    /// Another one, which is asked for whenever this one is, and can be by itself.
+    pub(crate) fn part(&self) -> Stop {
+        Stop(Arc::new(Asked { is_asked: AtomicBool::new(false), by: Some(self.clone()) }))
     }
 
     /// Asks to stop when the returned value is dropped.
@@ -23,7 +35,7 @@ impl Stop {
 
     /// Has anybody asked to stop?
     pub fn is_asked(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.is_asked.load(Ordering::Relaxed) || self.0.by.as_ref().is_some_and(Stop::is_asked)
     }
 }
 

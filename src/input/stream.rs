@@ -7,7 +7,7 @@ use super::containers::decoded::Decoded;
 use super::containers::rows::{Parser, Rows};
 use super::cut::Sizes;
 use super::decode::reader::Reader;
-use super::decode::zstd::Unpacker;
+use super::decode::zstd::Decompressor;
 use super::disk::{HEAD_BYTES, Sample};
 use crate::error::{Error, Result};
 
@@ -39,10 +39,10 @@ impl Origin {
         }
     }
 
-    /// The decoder of zstd, if it is one: its bytes need not be copied.
-    fn zstd(&mut self) -> Option<&mut Unpacker> {
+    /// The zstd decoder, if it is one: its bytes need not be copied.
+    fn zstd(&mut self) -> Option<&mut Decompressor> {
         match self {
-            Origin::Bytes(Reader::Zstd(unpacker)) => Some(unpacker),
+            Origin::Bytes(Reader::Zstd(decompressor)) => Some(decompressor),
             _ => None,
         }
     }
@@ -124,25 +124,25 @@ impl Stream {
     /// The next chunk without copying, if its bytes are at hand. It is shorter where a piece of a
     /// frame ends.
     fn slice_chunk(&mut self, file: usize, sizes: &Sizes) -> Option<Chunk> {
-        let unpacker = self.from.zstd()?;
+        let decompressor = self.from.zstd()?;
         if !self.buffer.is_empty() {
             return None;
         }
         loop {
-            let at_hand = unpacker.at_hand();
+            let at_hand = decompressor.at_hand();
             let is_full = at_hand.len() > sizes.chunk_bytes;
-            // With nothing behind them, the file may end there: then the last line counts, too.
-            if !is_full && !unpacker.goes_on() {
+            // If nothing follows, the file may end here: then the last line counts, too.
+            if !is_full && !decompressor.goes_on() {
                 return None;
             }
             let window = &at_hand[..at_hand.len().min(sizes.chunk_bytes)];
             match memchr::memrchr(sizes.separator, window) {
                 Some(last) => {
-                    let chunk = Chunk::shared(unpacker.slice(last + 1), file, self.at);
+                    let chunk = Chunk::shared(decompressor.slice(last + 1), file, self.at);
                     self.at += chunk.bytes().len() as u64;
                     return Some(chunk);
                 }
-                None if !is_full && unpacker.join() => {}
+                None if !is_full && decompressor.join() => {}
                 None => return None,
             }
         }
@@ -186,8 +186,9 @@ impl Stream {
     /// Takes the first `bytes` bytes of the buffer as a chunk.
     fn take(&mut self, bytes: usize, file: usize) -> Chunk {
         let rest = &self.buffer[bytes..];
-        // Bytes that the unpacker takes back stay where they were, and need no copy.
-        let taken_back = self.from.zstd().is_some_and(|unpacker| unpacker.take_back(rest.len()));
+        // Bytes that the decompressor takes back stay where they were, and need no copy.
+        let taken_back =
+            self.from.zstd().is_some_and(|decompressor| decompressor.take_back(rest.len()));
         let rest = if taken_back { Vec::new() } else { rest.to_vec() };
         self.buffer.truncate(bytes);
         let bytes = std::mem::replace(&mut self.buffer, rest);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::{Chunk, Input, InputPlan, Unpacking};
+use super::{Chunk, DecompressOptions, Input, InputPlan};
 use crate::bytes::{show, show_path};
 use crate::crew::Crew;
 use crate::error::Error;
@@ -104,14 +104,14 @@ struct Seen {
 /// Reads all chunks of `plan`, and the error after them. Checks the promises that hold for every
 /// chunk.
 fn read(plan: &InputPlan) -> (Vec<Seen>, Option<Error>, Input) {
-    read_with(plan, Unpacking::default())
+    read_with(plan, DecompressOptions::default())
 }
 
-/// Reads all chunks of `plan`, and the error after them, with zstd files unpacked as `how` says.
-/// Checks the promises that hold for every chunk.
-fn read_with(plan: &InputPlan, how: Unpacking) -> (Vec<Seen>, Option<Error>, Input) {
+/// Reads all chunks of `plan`, and the error after them, with zstd files decompressed as `how`
+/// says. Checks the promises that hold for every chunk.
+fn read_with(plan: &InputPlan, how: DecompressOptions) -> (Vec<Seen>, Option<Error>, Input) {
     let mut input = Input::open(plan).unwrap();
-    input.unpacking = how;
+    input.decompress_options = how;
     let (mut chunks, mut error) = (Vec::new(), None);
     let chunk_bytes = plan.chunk_bytes.max(1);
     for item in input.by_ref() {
@@ -164,15 +164,15 @@ fn expected_events(text: &[u8], plan: &InputPlan) -> (Vec<u8>, Vec<(u64, u64)>) 
 }
 
 /// Makes threads for frames of any size, which are decoded in pieces of about `piece_bytes`.
-fn crew(piece_bytes: u64) -> Unpacking {
+fn crew(piece_bytes: u64) -> DecompressOptions {
     let crew = Crew::new(2, |task| drop(std::thread::spawn(task)));
-    Unpacking { crew: Some(crew), piece_bytes, ..Unpacking::default() }
+    DecompressOptions { crew: Some(crew), piece_bytes, ..DecompressOptions::default() }
 }
 
 /// Makes threads for frames that are all too large to be decoded whole: they are decoded in pieces
 /// of `part_bytes`.
-fn alone(part_bytes: usize) -> Unpacking {
-    Unpacking { frame_bytes_max: 1, part_bytes, ..crew(1) }
+fn alone(part_bytes: usize) -> DecompressOptions {
+    DecompressOptions { frame_bytes_max: 1, part_bytes, ..crew(1) }
 }
 
 /// Reads `text` in every way there is and compares the answers.
@@ -293,7 +293,7 @@ fn most_chunks_of_a_large_piece_are_not_copied() {
     let path = dir.file("a", zstd(&text).repeat(4));
     let plan = InputPlan { chunk_bytes: 10_000, ..plan(&[&path]) };
     let mut input = Input::open(&plan).unwrap();
-    input.unpacking = crew(1);
+    input.decompress_options = crew(1);
     let (mut chunks, mut shared) = (0, 0);
     for chunk in input {
         let text = format!("{:?}", chunk.unwrap());
@@ -380,8 +380,8 @@ fn damaged_files_give_what_they_can() {
         ("lz4", "frame", lz4(&text)),
         ("bzip2", "stream", bzip2(&text)),
     ];
-    for (name, unit, packed) in all {
-        let path = dir.file(name, &packed[..packed.len() / 2]);
+    for (name, unit, compressed) in all {
+        let path = dir.file(name, &compressed[..compressed.len() / 2]);
         let plan = InputPlan { chunk_bytes: 1000, ..plan(&[&path, &next]) };
         let (chunks, error, input) = read(&plan);
         let found: Vec<u8> = chunks.into_iter().flat_map(|chunk| chunk.bytes).collect();
@@ -412,9 +412,9 @@ fn lines_behind_a_long_one_come_before_the_damage() {
         encoder.write_all(piece).unwrap();
         encoder.flush().unwrap();
     }
-    let packed = encoder.finish().unwrap();
+    let compressed = encoder.finish().unwrap();
     for cut in 1..12 {
-        let path = dir.file("cut", &packed[..packed.len() - cut]);
+        let path = dir.file("cut", &compressed[..compressed.len() - cut]);
         for chunk_bytes in [1, 4, 60] {
             let plan = InputPlan { chunk_bytes, line_bytes_max: 100, ..plan(&[&path]) };
             let (expected, expected_error, _) = read(&plan);
@@ -449,11 +449,11 @@ fn archives_and_what_is_packed_twice_are_refused() {
 
 #[test]
 fn pipes_are_read() {
-    for packed in [false, true] {
+    for compressed in [false, true] {
         let dir = Dir::new();
         let path = dir.pipe("pipe");
         let text = b"a line\n".repeat(100_000);
-        let sent = if packed { gzip(&text) } else { text.clone() };
+        let sent = if compressed { gzip(&text) } else { text.clone() };
         let writer = std::thread::spawn({
             let path = path.clone();
             move || OpenOptions::new().write(true).open(path).unwrap().write_all(&sent).unwrap()
@@ -590,10 +590,10 @@ fn a_packed_file_that_grows_is_read_up_to_its_size() {
     let text: Vec<u8> = (0..400_000u32)
         .flat_map(|i| format!("{}\n", i.wrapping_mul(0x9e37_79b9)).into_bytes())
         .collect();
-    for how in [Unpacking::default(), alone(1), crew(2)] {
+    for how in [DecompressOptions::default(), alone(1), crew(2)] {
         let path = dir.file("a", zstd(&text));
         let mut input = Input::open(&InputPlan { chunk_bytes: 1000, ..plan(&[&path]) }).unwrap();
-        input.unpacking = how;
+        input.decompress_options = how;
         let chunk = input.next().unwrap().unwrap();
         OpenOptions::new().append(true).open(path).unwrap().write_all(b"junk").unwrap();
         let rest: usize = input.by_ref().map(|chunk| chunk.unwrap().bytes().len()).sum();

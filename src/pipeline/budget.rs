@@ -4,15 +4,20 @@ use std::path::PathBuf;
 
 use super::Job;
 use crate::error::{Error, Result};
-use crate::limits::{
-    BATCH_OWN_BYTES, CHUNK_BYTES, MEMORY_BYTES_MIN, MEMORY_BYTES_PER_THREAD, ZSTD_WINDOW_PARTS,
-};
+use crate::limits::{CHUNK_BYTES, MEMORY_BYTES_MIN, MEMORY_BYTES_PER_THREAD, ZSTD_WINDOW_PARTS};
 
-/// Bytes of chunks in the process's own memory that may wait until the workers take them. Reason:
-/// as many as a batch of a packed file has where memory is ample, so that unpacking goes on while
-/// one is looked up; those further ahead take memory that the system has to clear. Of a mapped
-/// file, whose chunks take none, a whole batch may wait: it is cut while the one before is worked
-/// on. Only its first chunk counts, as any other.
+/// Most bytes of lines in a batch that are in the process's own memory and not in a mapped file.
+///
+/// Reason: several batches are in flight, each in memory that the system has to clear first; with
+/// shorter ones looking up records takes longer (benches/record/performance-log.md, packed lists).
+pub(super) const BATCH_OWN_BYTES: usize = 24 << 20;
+
+/// Bytes of chunks in the process's own memory that may wait until the workers take them.
+///
+/// Reason: as many as a batch of a compressed file has if memory is ample, so that decompressing
+/// goes on while a batch is looked up; more would take memory that the system has to clear. The
+/// chunks of a mapped file take none, and a whole batch of them may wait; only the first one of
+/// each file counts, like a chunk in memory.
 pub(super) const AHEAD_BYTES: usize = BATCH_OWN_BYTES;
 
 /// The most memory that a job takes, and where it continues when that is used up.
@@ -113,9 +118,8 @@ impl Budget {
         self.bytes / 10 * 7
     }
 
-    /// Listings on their way to be written, and spellings that have to be in memory
-    /// to be told together.
-    pub(super) fn told_bytes(self) -> u64 {
+    /// Bytes of listings in flight, and of spellings that have to be in memory at the same time.
+    pub(super) fn listing_bytes(self) -> u64 {
         self.bytes / 4
     }
 
@@ -149,6 +153,15 @@ impl Budget {
     }
 }
 
+/// `bytes` with their unit, as exactly as the user has given them.
+fn in_words(bytes: u64) -> String {
+    match bytes {
+        _ if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
+        _ if bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
+        _ => format!("{bytes} bytes"),
+    }
+}
+
 impl Job<'_> {
     /// Checks that the job's memory is enough for its threads and its lines. With less memory a job
     /// works, but exceeds it.
@@ -159,21 +172,24 @@ impl Job<'_> {
         let least = MEMORY_BYTES_MIN + workers * MEMORY_BYTES_PER_THREAD;
         if bytes < least {
             return Err(Error::config(format!(
-                "a memory of {bytes} bytes is too little: {} {} MiB; raise -S \
-                 or lower -j",
+                "a memory of {} is too little: {} {} MiB; raise -S{}",
+                in_words(bytes),
                 if workers == 1 {
                     "one thread needs".into()
                 } else {
                     format!("{workers} threads need")
                 },
-                least.div_ceil(1 << 20)
+                least.div_ceil(1 << 20),
+                if workers == 1 { "" } else { " or lower -j" }
             )));
         }
         let line_bytes = self.input.line_bytes_max as u64;
         if line_bytes > bytes / 8 {
             return Err(Error::config(format!(
-                "a memory of {bytes} bytes is too little for lines of {line_bytes}: one may take an \
-                 eighth of it; raise -S or lower --line-limit"
+                "a memory of {} is too little for lines of {}: one may take an eighth of it; raise -S or lower \
+                 --line-limit",
+                in_words(bytes),
+                in_words(line_bytes)
             )));
         }
         Ok(())

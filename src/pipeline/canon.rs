@@ -2,14 +2,13 @@
 
 use super::scan::layouts::Parcel;
 use super::scan::walk::{LineVisitor, Worker, count_lines, push_form, walk_lines};
-use super::scan::{Batch, BatchChunk, FORM_BYTES, Pass, Scan, input_changed};
-use super::threads::aside::aside;
-use super::threads::pool::Stage;
+use super::scan::{Batch, BatchChunk, FORM_BYTES, Pass, Scan, WasRead};
+use super::threads::consumer::{Consumer, with_consumer};
+use super::threads::pool::{Pool, Stage};
 use super::{Job, Outcome, line_place};
 use crate::bytes::show;
 use crate::canonical::{Canonical, Notation};
 use crate::error::{Error, Result};
-use crate::input::Stop;
 use crate::parts;
 use crate::record::{Entry, ReadOptions, Record, without_no_host};
 use crate::reject::Reject;
@@ -70,60 +69,20 @@ impl BadLine {
 pub fn canon(job: &Job, plan: &CanonPlan, output: &mut Output) -> Result<Outcome> {
     let pool = job.pool()?;
     let mut outcome = Outcome { compared: false, ..Outcome::begin(job) };
-    let (tally, mut bad) = (&mut outcome.tally, None);
     let made_by = Provenance::of(job.canonicalizer.profile());
     let separator = job.input.separator;
     let mut writer =
         ListingWriter::new(output, Listed::Canonical, separator, plan.shape, &made_by)?;
-    let blank = writer.part();
-    let rewrite = |first_line, chunk: &Parcel, worker: &mut Worker| {
-        rewrite(job, plan, first_line, chunk, blank.clone(), worker)
-    };
+    let rewriter = Rewriter { job, plan, blank: writer.part() };
     let write = |parts| pool.time(Stage::Writing, || write(parts, &mut writer));
-    let record_bytes = |chunk: &Parcel, _| {
-        let form_bytes = FORM_BYTES * chunk.bytes().len() as u64;
-        match plan.shape {
-            None => form_bytes,
-            Some(_) => {
-                let rows = 1 + memchr::memchr_iter(separator, chunk.bytes()).count() as u64;
-                rows * ROW_BYTES + COPIES_OF_ROWS * form_bytes
-            }
-        }
-    };
-    let stop = Stop::default();
-    let (read, end) = aside(1, &stop, write, |rewritten| {
+    let (stop, mut bad) = (job.input.stop.part(), None);
+    let (read, end) = with_consumer(1, &stop, write, |to_writer| {
         let scan = Scan::new(job, &pool, Pass::first("canonicalizing")).with_stop(&stop);
-        scan.with_record_bytes(record_bytes).run_to_end(
-            Worker::default,
-            |worker, chunk| match plan.shape {
-                None => {
-                    let rewritten = rewrite(0, chunk, worker);
-                    (rewritten.tally.lines, Some(rewritten))
-                }
-                // Rows have the numbers of lines, which are not known yet.
-                Some(_) => (count_lines(chunk, job, &mut worker.workspace), None),
-            },
-            |Batch { chunks, .. }| {
-                let count = if plan.shape.is_some() { chunks.len() } else { 0 };
-                let rows =
-                    pool.map_with(Stage::Canonicalizing, count, Worker::default, |worker, at| {
-                        rewrite(chunks[at].first_line, &chunks[at].parcel, worker)
-                    });
-                let mut rows = rows.into_iter();
-                let mut parts = Vec::with_capacity(chunks.len());
-                for BatchChunk { parcel, first_line, made, .. } in chunks {
-                    let made = made.or_else(|| rows.next()).ok_or_else(input_changed)?;
-                    parts.push((parcel, made.listing));
-                    if let Some(line) = made.bad {
-                        bad = Some((first_line + u64::from(line.number) + 1, line));
-                        break;
-                    }
-                    job.add(tally, &made.tally)?;
-                }
-                rewritten.send(parts)?;
-                Ok(if bad.is_none() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
-            },
-        )
+        let collector = Collector { job, tally: &mut outcome.tally, bad: &mut bad, to_writer };
+        match plan.shape {
+            None => canon_lines(scan, &rewriter, collector),
+            Some(_) => canon_rows(scan, &pool, &rewriter, collector),
+        }
     })?;
     if let Some((number, line)) = bad {
         return Err(line.error(&line_place(&read.files, read.files_in_all, number), plan));
@@ -131,6 +90,87 @@ pub fn canon(job: &Job, plan: &CanonPlan, output: &mut Output) -> Result<Outcome
     writer.finish()?;
     end?;
     outcome.end(read.files, &pool)
+}
+
+/// Canonical forms as lines: written while the lines are read.
+fn canon_lines(
+    scan: Scan,
+    rewriter: &Rewriter,
+    mut collector: Collector,
+) -> Result<(WasRead, Result<()>)> {
+    scan.with_record_bytes(|chunk, _| form_bytes(chunk)).run_to_end(
+        Worker::default,
+        |worker, chunk| {
+            let rewritten = rewriter.rewrite(0, chunk, worker);
+            (rewritten.tally.lines, rewritten)
+        },
+        |Batch { chunks, .. }| {
+            let chunk = |chunk: BatchChunk<_>| (chunk.parcel, chunk.first_line, chunk.made);
+            collector.add(chunks.into_iter().map(chunk))
+        },
+    )
+}
+
+/// Canonical forms as rows. Each has the number of its line, which is known once the lines of the
+/// chunks before it are counted.
+fn canon_rows(
+    scan: Scan,
+    pool: &Pool,
+    rewriter: &Rewriter,
+    mut collector: Collector,
+) -> Result<(WasRead, Result<()>)> {
+    let job = rewriter.job;
+    let record_bytes = |chunk: &Parcel, _| {
+        let rows = 1 + memchr::memchr_iter(job.input.separator, chunk.bytes()).count() as u64;
+        rows * ROW_BYTES + COPIES_OF_ROWS * form_bytes(chunk)
+    };
+    scan.with_record_bytes(record_bytes).run_to_end(
+        Worker::default,
+        |worker, chunk| (count_lines(chunk, job, &mut worker.workspace), ()),
+        |Batch { chunks, .. }| {
+            let stage = Stage::Canonicalizing;
+            let rewritten = pool.map_with(stage, chunks.len(), Worker::default, |worker, at| {
+                rewriter.rewrite(chunks[at].first_line, &chunks[at].parcel, worker)
+            });
+            let chunk = |(chunk, made): (BatchChunk<()>, _)| (chunk.parcel, chunk.first_line, made);
+            collector.add(chunks.into_iter().zip(rewritten).map(chunk))
+        },
+    )
+}
+
+/// Most bytes of the canonical forms of `chunk`.
+fn form_bytes(chunk: &Parcel) -> u64 {
+    FORM_BYTES * chunk.bytes().len() as u64
+}
+
+/// Sends what was made of chunks to the writer, up to the first line that cannot be written.
+struct Collector<'a> {
+    job: &'a Job<'a>,
+    tally: &'a mut Tally,
+    /// The first line that cannot be written, with its number from 1 over all inputs.
+    bad: &'a mut Option<(u64, BadLine)>,
+    to_writer: Consumer<Vec<(Parcel, Listing)>>,
+}
+
+impl Collector<'_> {
+    /// Adds the chunks of a batch, each with the number of its first line.
+    fn add(
+        &mut self,
+        chunks: impl Iterator<Item = (Parcel, u64, Rewritten)>,
+    ) -> Result<ControlFlow<()>> {
+        let mut parts = Vec::with_capacity(chunks.size_hint().0);
+        for (parcel, first_line, made) in chunks {
+            parts.push((parcel, made.listing));
+            if let Some(line) = made.bad {
+                *self.bad = Some((first_line + u64::from(line.number) + 1, line));
+                break;
+            }
+            self.job.add(self.tally, &made.tally)?;
+        }
+        self.to_writer.send(parts)?;
+        let is_bad = self.bad.is_some();
+        Ok(if is_bad { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    }
 }
 
 /// How many texts of a row may be as long as a canonical form: the URL, the form and its SURT, and
@@ -146,7 +186,7 @@ fn write(parts: Vec<(Parcel, Listing)>, writer: &mut ListingWriter) -> Result<()
         writer.write(&listing)?;
         parcel.release();
     }
-    writer.pass_on()
+    writer.flush_if_streaming()
 }
 
 impl BadLine {
@@ -183,32 +223,36 @@ impl BadLine {
     }
 }
 
-/// What is written for `chunk`, whose first line has the number `first_line`, from 0 over all
-/// inputs.
-fn rewrite(
-    job: &Job,
-    plan: &CanonPlan,
-    first_line: u64,
-    chunk: &Parcel,
-    listing: Listing,
-    worker: &mut Worker,
-) -> Rewritten {
-    let options = ReadOptions { fields: false, ..job.read_options() };
-    let (listing, mut tally, end) = match listing {
-        Listing::Lines(mut text, separator) => {
-            text.reserve(chunk.bytes().len() + 64);
-            let mut lines = Lines { plan, text, separator };
-            let (tally, end) = walk_lines(options, chunk, job, worker, &mut lines);
-            (Listing::Lines(lines.text, separator), tally, end)
-        }
-        Listing::Rows(rows) => {
-            let mut table = Table { plan, first_line, rows, surt: Vec::new() };
-            let (tally, end) = walk_lines(options, chunk, job, worker, &mut table);
-            (Listing::Rows(table.rows), tally, end)
-        }
-    };
-    tally.set_unique(tally.records);
-    Rewritten { listing, tally, bad: end.err() }
+/// What workers rewrite chunks with.
+struct Rewriter<'a> {
+    job: &'a Job<'a>,
+    plan: &'a CanonPlan,
+    /// An empty part of the listing.
+    blank: Listing,
+}
+
+impl Rewriter<'_> {
+    /// Returns what is written for `chunk`, whose first line has the number `first_line`, from 0
+    /// over all inputs. Only rows depend on the number.
+    fn rewrite(&self, first_line: u64, chunk: &Parcel, worker: &mut Worker) -> Rewritten {
+        let (job, plan) = (self.job, self.plan);
+        let options = ReadOptions { fields: false, ..job.read_options() };
+        let (listing, mut tally, end) = match self.blank.clone() {
+            Listing::Lines(mut text, separator) => {
+                text.reserve(chunk.bytes().len() + 64);
+                let mut lines = Lines { plan, text, separator };
+                let (tally, end) = walk_lines(options, chunk, job, worker, &mut lines);
+                (Listing::Lines(lines.text, separator), tally, end)
+            }
+            Listing::Rows(rows) => {
+                let mut table = Table { plan, first_line, rows, surt: Vec::new() };
+                let (tally, end) = walk_lines(options, chunk, job, worker, &mut table);
+                (Listing::Rows(table.rows), tally, end)
+            }
+        };
+        tally.set_unique(tally.records);
+        Rewritten { listing, tally, bad: end.err() }
+    }
 }
 
 /// Canonical forms, line for line.

@@ -25,6 +25,7 @@ mod spool;
 mod survey;
 mod temp;
 mod threads;
+mod visit;
 
 pub use budget::{Memory, MemoryUse};
 pub use canon::{CanonPlan, OnBad, canon};
@@ -37,7 +38,9 @@ pub use select::{ClusterFilter, ClusterOutput, SelectPlan, select};
 pub use spool::Spooled;
 pub use survey::survey;
 pub use threads::{Stage, StageSeconds, output_threads};
+pub use visit::visit;
 
+use std::fmt;
 use std::sync::{Mutex, OnceLock};
 
 use crate::bytes::show_input;
@@ -47,8 +50,8 @@ use crate::error::Result;
 use crate::fingerprint::FingerprintKey;
 use crate::input::{FileSummary, InputPlan};
 use crate::limits::{
-    MEMORY_BYTES_MIN, MEMORY_BYTES_PER_THREAD, PACKER_BYTES, THREADS_MAX, UNPACKER_BYTES,
-    UNPACKERS_BYTES,
+    DECOMPRESS_BYTES_PER_THREAD, DECOMPRESS_BYTES_SHARED, MEMORY_BYTES_MIN,
+    MEMORY_BYTES_PER_THREAD, THREADS_MAX,
 };
 use crate::record::{Layout, ReadOptions};
 use crate::report::{FileLines, Output, OutputThreads, Tally, place_of_line};
@@ -56,7 +59,18 @@ use scan::PassProgress;
 use threads::crew::{Background, BusyThreads, crew};
 use threads::pool::Pool;
 
-/// What every job needs. [`Job::new`] makes one; its fields say what is to be otherwise.
+/// Bytes of memory for each thread that compresses output: a frame of zstd of 4 MiB, and the
+/// encoder. A piece of gzip takes less.
+const COMPRESS_BYTES_PER_THREAD: u64 = 12 << 20;
+
+/// A job that runs, and its workers.
+#[derive(Clone, Copy)]
+struct RunContext<'a> {
+    job: &'a Job<'a>,
+    pool: &'a Pool,
+}
+
+/// What every job needs. [`Job::new`] makes one with defaults; change its fields for anything else.
 pub struct Job<'a> {
     /// What to read.
     pub input: InputPlan,
@@ -77,6 +91,17 @@ pub struct Job<'a> {
     /// How long its background threads have been busy, together with those of the jobs made
     /// [like it](Job::with_canonicalizer).
     pub(crate) background: Background,
+}
+
+impl fmt::Debug for Job<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Job")
+            .field("input", &self.input)
+            .field("format", &self.format)
+            .field("threads", &self.threads)
+            .field("memory", &self.memory)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What a job has done.
@@ -192,7 +217,7 @@ impl<'a> Job<'a> {
                 let separator = self.input.separator;
                 let escape: &[u8] = if separator == 0 { b"\\0" } else { b"\\n" };
                 let lines: Vec<&[u8]> = line.split(|byte| *byte == separator).collect();
-                file.line(&lines.join(escape), separator)?;
+                file.write_line(&lines.join(escape), separator)?;
             }
         }
         Ok(())
@@ -226,20 +251,24 @@ impl<'a> Job<'a> {
 
     /// Threads beside the workers that decompress input: as many as there is room for in a tenth of
     /// the memory, perhaps none. None is started before the first task.
-    fn unpackers(&self) -> Option<Crew> {
-        let room = (self.memory.bytes / 10).saturating_sub(UNPACKERS_BYTES) / UNPACKER_BYTES;
+    fn decompressors(&self) -> Option<Crew> {
+        let room = (self.memory.bytes / 10).saturating_sub(DECOMPRESS_BYTES_SHARED)
+            / DECOMPRESS_BYTES_PER_THREAD;
         self.crew_within(room, &self.background.decompressing)
     }
 
     /// Makes the threads beside the workers that help to write results.
     pub fn output_threads(&self) -> OutputThreads {
-        OutputThreads { packers: self.packers(), ..output_threads() }
+        OutputThreads { compressors: self.compressors(), ..output_threads() }
     }
 
     /// Makes the threads that compress output: as many as there is room for in a sixteenth of the
     /// memory, perhaps none.
-    fn packers(&self) -> Option<Crew> {
-        self.crew_within(self.memory.bytes / 16 / PACKER_BYTES, &self.background.compressing)
+    fn compressors(&self) -> Option<Crew> {
+        self.crew_within(
+            self.memory.bytes / 16 / COMPRESS_BYTES_PER_THREAD,
+            &self.background.compressing,
+        )
     }
 
     /// Makes a crew of no more threads than there is `room` for, or workers; perhaps none.

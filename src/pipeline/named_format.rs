@@ -3,8 +3,7 @@
 use super::scan::layouts::FormatChoice;
 use crate::error::{Error, Result};
 use crate::input::{Container, Containers};
-use crate::record::Layout;
-use crate::record::formats::{self, FieldMap};
+use crate::record::{FieldMap, Layout, formats};
 
 /// What users have named, as input and record need it: see [`NamedFormat::new`].
 #[derive(Clone, Debug, Default)]

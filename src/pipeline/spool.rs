@@ -12,6 +12,8 @@ use crate::input::InputPlan;
 use crate::retry::retry_interrupted;
 
 /// Copies of the streams among a job's inputs. They have no name and vanish with this value.
+/// For [`select`](super::select), unless it reads once, [`survey`](super::survey), and
+/// [`learn`](super::learn) with an [evaluation](super::evaluate).
 #[derive(Debug, Default)]
 pub struct Spooled {
     files: Vec<File>,
@@ -25,19 +27,14 @@ impl Spooled {
     pub fn replace(plan: &mut InputPlan, folder: &Path) -> Result<Spooled> {
         plan.resolve()?;
         let mut spooled = Spooled::default();
-        for path in &mut plan.paths {
+        for path in plan.paths.iter_mut().filter(|path| is_stream(path)) {
             let reading = |error| Error::reading(show_path(path), error);
-            let mut stream = if path.as_os_str() == "-" {
-                // Not by `std`, which takes a closed standard input for an empty one.
+            let mut stream = if is_standard_input(path) {
+                // Not by `std`, which treats a closed standard input as an empty one.
                 let stdin = io::stdin().as_fd().try_clone_to_owned();
                 File::from(stdin.map_err(|error| Error::reading("standard input", error))?)
             } else {
-                match std::fs::metadata(&*path) {
-                    Ok(meta) if !meta.is_file() && !meta.is_dir() => {
-                        File::open(&*path).map_err(reading)?
-                    }
-                    _ => continue,
-                }
+                File::open(&*path).map_err(reading)?
             };
             let mut file = temp::open(folder)?;
             copy(&mut stream, &mut file, path, folder)?;
@@ -48,6 +45,29 @@ impl Spooled {
         }
         Ok(spooled)
     }
+}
+
+/// Checks that all inputs of `plan` can be read a second time.
+///
+/// Failure: a configuration error with the first stream.
+pub(super) fn refuse_streams(plan: &InputPlan) -> Result<()> {
+    plan.paths.iter().find(|path| is_stream(path)).map_or(Ok(()), |path| {
+        Err(Error::config(format!(
+            "{}: expected a file, found a stream, which cannot be read a second time; read a copy \
+             (`pipeline::Spooled` makes one)",
+            show_input(path)
+        )))
+    })
+}
+
+/// Can `path` be read only once? What cannot be looked at is told where it is opened.
+fn is_stream(path: &Path) -> bool {
+    is_standard_input(path)
+        || std::fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir())
+}
+
+fn is_standard_input(path: &Path) -> bool {
+    path.as_os_str() == "-"
 }
 
 fn copy(stream: &mut File, file: &mut File, path: &Path, folder: &Path) -> Result<()> {

@@ -3,14 +3,11 @@
 use std::sync::Arc;
 
 use super::assemble::{BaseUrl, Joined, assemble};
-use super::detect::FormatVotes;
-use super::detect::odd_fields::OddField;
-use super::detect::seeming::Seeming;
+use super::detect::{FirstLines, FormatVotes};
 use super::filter::RecordFilter;
-use super::formats::access::CommonLine;
 use super::found::{Fields, Found, Parsed};
 use super::line_format::{Headerless, LineFormat};
-use super::marked::MarkedLines;
+use super::marked::{CommonLine, MarkedLines};
 use super::quoted::{QuotedRows, Row};
 use crate::bytes::lines::{STRETCH_BYTES, without_carriage_returns};
 use crate::bytes::prefetch::prefetch;
@@ -69,14 +66,8 @@ pub struct Layout {
     pub base: Option<Arc<BaseUrl>>,
     /// Which records count; without one all do.
     pub filter: Option<Arc<RecordFilter>>,
-    /// How the format was told by the first lines of the file; `None` if nobody had to vote.
-    pub votes: Option<Arc<FormatVotes>>,
-    /// Is it a list that begins with more NUL bytes than lines, where lines do not end with them?
-    pub has_nuls: bool,
-    /// What it may be instead if it is a list, where nobody has said that it is.
-    pub seeming: Option<Arc<Seeming>>,
-    /// The columns whose values [most are not understood](super::detect::odd_fields).
-    pub odd_fields: Vec<OddField>,
+    /// What else the first lines of the file show.
+    pub first_lines: Arc<FirstLines>,
 }
 
 impl Layout {
@@ -91,7 +82,8 @@ impl Layout {
     /// Is the file read as a list only because no other format fits: do less than half of its first
     /// lines look like URLs?
     pub fn is_last_resort(&self) -> bool {
-        let Some(votes) = self.votes.as_ref().filter(|_| self.is_list()) else { return false };
+        let votes = self.first_lines.votes.as_ref().filter(|_| self.is_list());
+        let Some(votes) = votes else { return false };
         votes.share_of(self.name()).is_some_and(|percent| percent < FormatVotes::HALF_PERCENT)
     }
 
@@ -129,7 +121,7 @@ struct Tools {
 /// iterator.
 #[derive(Debug)]
 pub struct Entries<'a> {
-    way: Way,
+    mode: ReadMode,
     /// Is it a list, all of whose lines count?
     is_plain: bool,
     options: ReadOptions,
@@ -153,7 +145,7 @@ pub struct Entries<'a> {
 
 /// How entries are found.
 #[derive(Clone, Copy, Debug)]
-enum Way {
+enum ReadMode {
     /// A URL on each line.
     List,
     /// By marks, in the common lines of a format.
@@ -202,22 +194,22 @@ impl<'a> Entries<'a> {
         let layout = layout.clone();
         let common_line = layout.format.as_ref().and_then(|format| format.common_line());
         let common_line = common_line.filter(|_| options.separator == b'\n');
-        let way = match common_line {
+        let mode = match common_line {
             Some(common_line) => {
                 tools.marked.clear();
                 tools.joined.begin(layout.base.as_deref());
-                Way::Marks(common_line)
+                ReadMode::Marks(common_line)
             }
-            None if layout.format.is_some() => Way::Format,
+            None if layout.format.is_some() => ReadMode::Format,
             None => {
                 tools.ends.clear();
-                Way::List
+                ReadMode::List
             }
         };
         let (stretch, start, fields) = (&chunk[..0], 0, Fields::NONE);
-        let is_plain = matches!(way, Way::List) && layout.filter.is_none();
+        let is_plain = matches!(mode, ReadMode::List) && layout.filter.is_none();
         Entries {
-            way,
+            mode,
             is_plain,
             options,
             layout,
@@ -235,7 +227,7 @@ impl<'a> Entries<'a> {
     /// One reject: a line that is too long for a chunk, and starts with `start`.
     pub fn overlong(start: &'a [u8], options: ReadOptions, workspace: &'a mut Workspace) -> Self {
         let entries = Self::new(&start[..0], false, options, &Layout::default(), workspace);
-        Entries { way: Way::Overlong, is_plain: false, overlong: Some(start), ..entries }
+        Entries { mode: ReadMode::Overlong, is_plain: false, overlong: Some(start), ..entries }
     }
 
     /// The next entry, if it is a line of a list that needs no checks: not too long, and not empty.
@@ -257,13 +249,13 @@ impl<'a> Entries<'a> {
 
     /// The next entry.
     #[inline(always)]
-    #[allow(clippy::should_implement_trait)] // it lends
+    #[allow(clippy::should_implement_trait)] // entries borrow from it
     pub fn next(&mut self) -> Option<Entry<'_>> {
-        match self.way {
-            Way::List => self.next_of_list(),
-            Way::Marks(common_line) => self.next_by_marks(common_line),
-            Way::Format => self.next_of_format(),
-            Way::Overlong => {
+        match self.mode {
+            ReadMode::List => self.next_of_list(),
+            ReadMode::Marks(common_line) => self.next_by_marks(common_line),
+            ReadMode::Format => self.next_of_format(),
+            ReadMode::Overlong => {
                 self.overlong.take().map(|start| Entry::Reject(Reject::LineTooLong, start))
             }
         }

@@ -130,6 +130,7 @@ pub struct UrlGlobs {
     of_hosts: HashMap<Vec<u8>, Vec<UrlGlob>, ahash::RandomState>,
     /// The patterns for all hosts below a domain, by its name.
     below: HashMap<Vec<u8>, Vec<UrlGlob>, ahash::RandomState>,
+    /// Bytes of the longest of these names.
     below_bytes_max: usize,
     /// The patterns for any host, and for all whose names match.
     others: Vec<UrlGlob>,

@@ -123,6 +123,7 @@ impl<'a> Fields<'a> {
 
 /// How text is escaped in the fields of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Escapes {
     /// No escapes.
     #[default]

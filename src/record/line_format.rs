@@ -1,13 +1,16 @@
 //! The trait of all formats: a parser of lines.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use super::formats::access::CommonLine;
 use super::found::{Found, Parsed};
+use super::marked::CommonLine;
 
-/// A format whose records are lines, with all that is known of a file of it (columns, say).
-pub trait LineFormat: fmt::Debug + Send + Sync {
+/// A format whose records are lines, with everything known about one file in it (its columns, say).
+///
+/// Two formats are equal if they read every line in the same way.
+pub trait LineFormat: Any + IsEqual + fmt::Debug + Send + Sync {
     /// The name on the command line and in reports, such as `combined`.
     fn name(&self) -> &'static str;
 
@@ -17,8 +20,15 @@ pub trait LineFormat: fmt::Debug + Send + Sync {
         String::new()
     }
 
-    /// The names of all columns of this file that may hold the URL and do hold URLs, the one that
-    /// is read first; empty unless there are several, none of which a user has chosen.
+    /// Does `other` read the same columns of the same format, in the same places? Unlike equal
+    /// formats, the two may differ in what else their files have shown, such as the text of a
+    /// header.
+    fn same_columns(&self, other: &dyn LineFormat) -> bool {
+        self.name() == other.name() && self.describe() == other.describe()
+    }
+
+    /// The names of all columns of this file that could be the one of URLs and hold URLs, the one
+    /// that is read first; empty unless there are several and the user has chosen none.
     fn url_names(&self) -> &[Vec<u8>] {
         &[]
     }
@@ -49,7 +59,14 @@ pub trait LineFormat: fmt::Debug + Send + Sync {
         b""
     }
 
-    /// The header by which its lines are read again as they are, where files have none in them.
+    /// Do programs that write this format begin a new header, maybe with other columns, within a
+    /// file? A line without its header then says nothing.
+    fn columns_may_change(&self) -> bool {
+        false
+    }
+
+    /// The header to write before lines of this format so that they can be read again, where files
+    /// of it have none.
     fn header_of_its_own(&self) -> Option<&'static [u8]> {
         None
     }
@@ -75,6 +92,25 @@ pub trait LineFormat: fmt::Debug + Send + Sync {
     /// may then span several lines, and `parse` gets all of them.
     fn quoted_rows(&self) -> Option<u8> {
         None
+    }
+}
+
+impl PartialEq for dyn LineFormat {
+    fn eq(&self, other: &Self) -> bool {
+        self.is_equal(other)
+    }
+}
+
+/// Equality for formats whose types are not known: all types with `PartialEq` have it.
+pub trait IsEqual {
+    /// Is `other` of the same type and equal?
+    fn is_equal(&self, other: &dyn LineFormat) -> bool;
+}
+
+impl<T: LineFormat + PartialEq> IsEqual for T {
+    fn is_equal(&self, other: &dyn LineFormat) -> bool {
+        let other: &dyn Any = other;
+        other.downcast_ref() == Some(self)
     }
 }
 

@@ -7,8 +7,10 @@
 //! ```
 
 mod assemble;
+pub(crate) mod container_rows;
 pub mod detect;
 mod entries;
+mod field_map;
 pub(super) mod fields;
 mod filter;
 pub mod formats;
@@ -16,13 +18,15 @@ mod found;
 mod line_format;
 mod marked;
 mod quoted;
+mod table;
 
 pub use assemble::{BaseUrl, NO_HOST, url_of, without_no_host};
-pub use detect::{OddField, Seeming};
+pub use detect::{FirstLines, OddField, Seeming};
 pub use entries::{Entries, Entry, Layout, ReadOptions, Record, Workspace, bom_bytes};
+pub use field_map::FieldMap;
 pub(crate) use fields::is_status;
 pub use fields::{agent, time};
 pub use filter::{RecordFilter, StatusRange, UrlGlob, UrlGlobs};
 pub use found::{Escapes, Fields, Found, Parsed, PathKind};
-pub use line_format::{Headerless, LineFormat, Recognize, Uneven};
+pub use line_format::{Headerless, IsEqual, LineFormat, Recognize, Uneven};
 pub use quoted::{QuotedRows, Row};

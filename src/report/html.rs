@@ -215,7 +215,7 @@ impl Survey {
             "<dl>\n\
              <div><dt>page</dt><dd>All URLs that are equal by the profile. Nothing was fetched.</dd></div>\n\
              <div><dt>duplicate</dt><dd>A {record} whose page was there before.</dd></div>\n\
-             <div><dt>other spelling</dt><dd>A {record} that spells its page another way than the \
+             <div><dt>respelled</dt><dd>A {record} that spells its page another way than the \
              first one of that page.</dd></div>\n"
         );
         if has(&Facet::Section) {
@@ -225,7 +225,7 @@ impl Survey {
         }
         if self.has_requests() {
             out.push_str(
-                "<div><dt>spare URLs</dt><dd>URLs that are only another spelling of a page.</dd></div>\n",
+                "<div><dt>redundant URLs</dt><dd>URLs that are only another spelling of a page.</dd></div>\n",
             );
         }
         if Facet::ALL.iter().any(|facet| !facet.is_of_url() && has(facet)) {

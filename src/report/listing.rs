@@ -11,9 +11,11 @@ use crate::error::Result;
 ///
 /// - For people: lines that end with a separator, below a header for clusters and dropped lines.
 /// - For programs: the rows of a table.
+#[derive(Debug)]
 pub struct ListingWriter<'a>(To<'a>);
 
-/// Where it goes, and in which way.
+/// Where a listing goes, and its form.
+#[derive(Debug)]
 enum To<'a> {
     /// With the separator.
     Lines(&'a mut Output, u8),
@@ -70,7 +72,7 @@ impl<'a> ListingWriter<'a> {
             let rows = RowWriter::new(output, shape, listed.table(), made_by)?;
             return Ok(ListingWriter(To::Rows(rows)));
         }
-        listed.header().map_or(Ok(()), |header| output.line(header, separator))?;
+        listed.header().map_or(Ok(()), |header| output.write_line(header, separator))?;
         Ok(ListingWriter(To::Lines(output, separator)))
     }
 
@@ -91,11 +93,11 @@ impl<'a> ListingWriter<'a> {
         }
     }
 
-    /// Hands on what has been written so far, if somebody may be waiting for it.
-    pub fn pass_on(&mut self) -> Result<()> {
+    /// Flushes what has been written so far, if a reader may be waiting for it.
+    pub fn flush_if_streaming(&mut self) -> Result<()> {
         match &mut self.0 {
-            To::Lines(output, _) => output.pass_on(),
-            To::Rows(writer) => writer.pass_on(),
+            To::Lines(output, _) => output.flush_if_streaming(),
+            To::Rows(writer) => writer.flush_if_streaming(),
         }
     }
 

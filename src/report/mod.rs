@@ -14,7 +14,7 @@ mod tally;
 pub use evaluation::{Evaluation, EvaluationResult, Interval, Judged, RESAMPLES, SiteScore};
 pub use export::{Exported, RuleFormat, export_rules, left_out_in_words};
 pub use listing::{Listed, ListedCluster, Listing, ListingWriter};
-pub use output::{Claims, Output, OutputThreads, Predecessor, Results, Syncing};
+pub use output::{ClaimedPaths, Output, OutputThreads, Predecessor, Results, Syncing};
 pub use place_of_line::{FileLines, place_of_line};
 pub use rows::tables;
 pub use rows::{Cell, Provenance, RowFormat, RowWriter, Rows, Shape};

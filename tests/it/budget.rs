@@ -13,7 +13,7 @@ use undust::pipeline::{
     self, Checked, ClusterFilter, ClusterOutput, DedupPlan, Job, Memory, Outcome, Print,
     ProgressListener, SelectPlan,
 };
-use undust::report::{Claims, Output, RowFormat, Shape};
+use undust::report::{ClaimedPaths, Output, RowFormat, Shape};
 
 /// A list in a folder, to be worked off with some memory.
 struct Bench {
@@ -59,7 +59,7 @@ impl Bench {
     /// What a job writes, and what it says of itself.
     fn written(&self, run: impl FnOnce(&mut Output) -> Outcome) -> (Vec<u8>, Outcome) {
         let path = self.folder.path().join("out");
-        let mut output = Claims::new(&[]).open(Some(&path)).unwrap();
+        let mut output = ClaimedPaths::new(&[]).open(Some(&path)).unwrap();
         let outcome = run(&mut output);
         output.publish().unwrap();
         let left = fs::read_dir(self.folder.path().join("temp")).unwrap().count();
@@ -79,7 +79,7 @@ impl Bench {
     /// Tells whole clusters, or what is kept, and the lines that were dropped.
     fn told(&self, how: How, plan: &SelectPlan) -> (Vec<u8>, Vec<u8>, Outcome) {
         let path = self.folder.path().join("dropped");
-        let mut dropped = Claims::new(&[]).open(Some(&path)).unwrap();
+        let mut dropped = ClaimedPaths::new(&[]).open(Some(&path)).unwrap();
         let (out, outcome) = self.written(|output| {
             pipeline::select(&self.job(how), plan, output, Some(&mut dropped)).unwrap()
         });

@@ -15,7 +15,7 @@ use undust::mine::Miner;
 use undust::pipeline::{
     self, ClusterFilter, ClusterOutput, Job, Print, ProgressListener, SelectPlan,
 };
-use undust::report::{Claims, Counts, Tally};
+use undust::report::{ClaimedPaths, Counts, Tally};
 
 /// What becomes of the input between the readings.
 #[derive(Clone, Copy, Debug)]
@@ -175,7 +175,7 @@ fn run(folder: &Path, change: Change, how: How) -> Result<(Vec<u8>, Vec<u8>), St
     };
     let input = text().into_bytes();
     read_twice(folder, &input, change, how.has_little, how.maps, |job| {
-        let mut claims = Claims::new(&[]);
+        let mut claims = ClaimedPaths::new(&[]);
         let mut output = claims.open(Some(&folder.join("out")))?;
         let mut dropped = claims.open(Some(&folder.join("dropped")))?;
         let has_dropped = how.has_dropped.then_some(&mut dropped);

@@ -12,7 +12,7 @@ use undust::pipeline::{self, DedupPlan, FormatChoice, Job, Print};
 use undust::record::{
     Entries, Entry, Layout, ReadOptions, Workspace, detect, formats, url_of, without_no_host,
 };
-use undust::report::{Claims, Tally};
+use undust::report::{ClaimedPaths, Tally};
 
 /// Samples, and what they are. Every file in `data/samples` is here.
 const SAMPLES: [(&str, &str); SAMPLE_COUNT] = [
@@ -82,7 +82,7 @@ fn dedup(
     job.threads = 2;
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
-    let mut output = Claims::new(&[]).open(Some(&out)).unwrap();
+    let mut output = ClaimedPaths::new(&[]).open(Some(&out)).unwrap();
     let plan = DedupPlan { print, seen: &Seen::default() };
     let outcome = pipeline::dedup(&job, &plan, &mut output).unwrap();
     output.publish().unwrap();

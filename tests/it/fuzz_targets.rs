@@ -10,6 +10,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use undust::bytes::split_mix;
+
 #[path = "../../fuzz/fuzz_targets/config.rs"]
 mod config;
 #[path = "../../fuzz/fuzz_targets/containers.rs"]
@@ -68,11 +70,7 @@ fn lines(with_byte: bool) -> Vec<Vec<u8>> {
 
 /// The next of a row of draws.
 fn draw(state: &mut u64) -> usize {
-    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mut x = *state;
-    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    (x >> 33) as usize
+    (split_mix::next(state) >> 33) as usize
 }
 
 /// Runs a target on seeds and what changes make of them; returns how many inputs there were.

@@ -1,113 +1,19 @@
 //! The laws of canonical forms, over tables, samples, hostile lines and made-up URLs: both lanes
 //! agree, and a canonical form is its own.
 
+#[expect(unreachable_pub, clippy::duplicate_mod, reason = "fuzz targets have the same laws")]
+#[path = "../../fuzz/fuzz_targets/laws/mod.rs"]
+mod laws;
+
 use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 
 use proptest::prelude::*;
 use undust::bytes::{Lines, show};
-use undust::canonical::{
-    Canonicalizer, PROFILES, Profile, Reached, RuleId, RuleSet, Scratch, Settings, Step, Trace,
-};
+use undust::canonical::{Canonicalizer, PROFILES, Profile, RuleId, RuleSet, Scratch, Settings};
 
-/// Both lanes of one profile.
-struct Lanes {
-    name: String,
-    fast: Canonicalizer,
-    slow: Canonicalizer,
-}
-
-impl Lanes {
-    fn new(name: impl Into<String>, profile: Profile) -> Lanes {
-        Lanes {
-            name: name.into(),
-            fast: Canonicalizer::new(profile.clone()),
-            slow: Canonicalizer::reference_only(profile),
-        }
-    }
-
-    /// Checks every law for one line and returns its canonical form.
-    fn check(&self, line: &[u8]) -> Vec<u8> {
-        let mut scratch = Scratch::default();
-        let fast = self.fast.canonical(line, &mut scratch);
-        let (form, reject) = (fast.form.to_vec(), fast.reject);
-        let mut scratch = Scratch::default();
-        let slow = self.slow.canonical(line, &mut scratch);
-        assert!(
-            slow.form == form && slow.reject == reject,
-            "{}: lanes differ\n  line {}\n  fast {} {:?}\n  slow {} {:?}",
-            self.name,
-            show(line),
-            show(&form),
-            reject,
-            show(slow.form),
-            slow.reject
-        );
-        let (text, places) = between_others(line);
-        let mut lines = self.fast.lines_of(&text, &mut scratch);
-        for place in places {
-            let part = lines.canonical(&text[place]);
-            assert!(
-                part.form == form && part.reject == reject,
-                "{}: otherwise in a text\n  line {}\n  alone {} {:?}\n  in it {} {:?}",
-                self.name,
-                show(line),
-                show(&form),
-                reject,
-                show(part.form),
-                part.reject
-            );
-        }
-        for lane in [&self.fast, &self.slow] {
-            let mut scratch = Scratch::default();
-            let again = lane.canonical(&form, &mut scratch);
-            assert!(
-                again.form == form && (reject.is_some() || again.reject.is_none()),
-                "{}: not idempotent\n  line  {}\n  once  {}\n  twice {} {:?}",
-                self.name,
-                show(line),
-                show(&form),
-                show(again.form),
-                again.reject
-            );
-        }
-        if reject.is_none() && line.len() < 2000 {
-            let trace = self.slow.trace(line).unwrap();
-            assert_eq!(trace.canonical(), form, "{}: {}", self.name, show(line));
-            let is_untouched = trace.steps.is_empty() && trace.parsed == form;
-            assert!(form != line || is_untouched, "{}: {}", self.name, show(line));
-            self.check_way(line, &trace);
-        }
-        form
-    }
-
-    /// Who knows the canonical form, and stops there, is told of the same way as who does not.
-    fn check_way(&self, line: &[u8], trace: &Trace) {
-        let (mut parsed, mut steps, mut levels) = (Vec::new(), Vec::new(), Vec::new());
-        let mut scratch = Scratch::default();
-        let canonical = self.fast.canonical(line, &mut scratch);
-        let followed = self.fast.follow(line, &canonical, |reached, form| match reached {
-            Reached::Level(0) => parsed = form.to_vec(),
-            Reached::Level(level) => levels.push((level, form.to_vec())),
-            Reached::Step(rule) => steps.push(Step { rule, after: form.to_vec() }),
-        });
-        assert_eq!(followed, Ok(()));
-        let way = Trace { parsed, steps, levels, scheme_added: trace.scheme_added };
-        assert_eq!(way, *trace, "{}: {}", self.name, show(line));
-    }
-}
-
-/// A text with `line` in it, twice, among bytes that would mean something to it; and where.
-fn between_others(line: &[u8]) -> (Vec<u8>, [std::ops::Range<usize>; 2]) {
-    const BEFORE: &[u8] =
-        b"http://a.test/?b=%41#\nhttp://xn--a.B-c.test/.././x;a=1//?c=2&a=1&utm_source=x%/";
-    const AFTER: &[u8] = b"20/../%41.A-b--c;sid=1?z=%2f&a==b&&#!x\xff:80//@\n";
-    let first = line.len() % BEFORE.len();
-    let second = first + line.len() + AFTER.len();
-    let text = [&BEFORE[BEFORE.len() - first..], line, AFTER, line, AFTER].concat();
-    (text, [first, second].map(|start| start..start + line.len()))
-}
+use laws::Lanes;
 
 /// The built-in profiles, each rule alone, and some mixtures.
 fn all_lanes() -> Vec<Lanes> {

@@ -6,7 +6,7 @@ mod truth;
 
 use std::collections::{BTreeMap, HashMap};
 
-use undust::bytes::Lines;
+use undust::bytes::{Lines, split_mix};
 use undust::canonical::{PROFILES, Scratch};
 
 use bench::{Bench, Compression, How, PLAIN, canonicalizer, data, generated, messy};
@@ -103,16 +103,9 @@ fn the_representative_of_each_cluster_is_the_one_asked_for() {
 /// The lines of `list` in an order that `seed` decides.
 fn shuffled(list: &[u8], seed: u64) -> Vec<u8> {
     let mut state = seed;
-    let mut random = move || {
-        // Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014: SplitMix64.
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    };
     let mut lines: Vec<&[u8]> = Lines::new(list, b'\n').collect();
     for last in (1..lines.len()).rev() {
-        lines.swap(last, (random() % (last as u64 + 1)) as usize);
+        lines.swap(last, (split_mix::next(&mut state) % (last as u64 + 1)) as usize);
     }
     lines.iter().flat_map(|line| [line, &b"\n"[..]]).flatten().copied().collect()
 }

@@ -12,6 +12,7 @@ mod formats;
 mod fuzz_targets;
 mod lanes;
 mod laws;
+mod library;
 mod rules;
 mod skipped;
 mod vectors;

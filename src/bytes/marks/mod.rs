@@ -108,13 +108,13 @@ impl Row {
 
 /// Memory for the marks of a text, which is used again for the next one.
 #[derive(Debug, Default)]
-pub struct Rows<const N: usize> {
-    /// `N`, or none as long as there was no text.
+pub struct MarkRows<const N: usize> {
+    /// `N` rows, or none before the first text.
     rows: Vec<Row>,
 }
 
-impl<const N: usize> Rows<N> {
-    /// All of them, to be written.
+impl<const N: usize> MarkRows<N> {
+    /// All rows, to be written.
     #[inline(always)]
     fn all(&mut self) -> &mut [Row; N] {
         if self.rows.len() != N {
@@ -276,7 +276,7 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
 
     /// Marks `text`, of at most [`URL_BYTES_MAX`] bytes, in `rows`.
     #[inline]
-    pub fn mark<'a>(&self, text: &[u8], rows: &'a mut Rows<N>) -> Marks<'a, N> {
+    pub fn mark<'a>(&self, text: &[u8], rows: &'a mut MarkRows<N>) -> Marks<'a, N> {
         assert!(text.len() <= TEXT_BYTES_MAX, "texts are no longer than URLs");
         let all = rows.all();
         match self.vectors {

@@ -22,7 +22,7 @@ fn markers() -> impl Iterator<Item = Marker<8>> {
 
 #[test]
 fn agrees_with_a_loop_at_every_length() {
-    let mut rows = Rows::default();
+    let mut rows = MarkRows::default();
     for marker in markers() {
         for length in 0..300usize {
             let text: Vec<u8> = (0..length).map(|at| (at * 37 + length * 11) as u8).collect();
@@ -50,7 +50,7 @@ fn agrees_with_a_loop_at_every_length() {
 
 #[test]
 fn every_byte_is_in_its_sets() {
-    let mut rows = Rows::default();
+    let mut rows = MarkRows::default();
     for marker in markers() {
         for byte in 0..=255u8 {
             for length in [1, 40, 64, 65, 130] {
@@ -76,7 +76,7 @@ fn escapes_that_are_left_out() {
         b"%20", b"%4F", b"%4f", b"%2F", b"%00", b"%41", b"%D9", b"%dA", b"%F", b"%", b"\x82%8",
         b"a",
     ];
-    let mut rows = Rows::default();
+    let mut rows = MarkRows::default();
     for vectors in Vectors::all() {
         let marker = Marker { vectors, ..Marker::<4, true>::portable(sets) };
         let marker = marker.without_escapes(is_left);
@@ -100,7 +100,7 @@ fn escapes_that_are_left_out() {
                     assert_eq!(found, *expected, "{vectors:?} {}", text.escape_ascii());
                 }
                 let with_more = [&text[..], b"20"].concat();
-                let (more, mut others) = (marker.mark(&with_more, &mut rows), Rows::default());
+                let (more, mut others) = (marker.mark(&with_more, &mut rows), MarkRows::default());
                 let marks = marker.mark(&text, &mut others);
                 let same = |at| (more.next(2, at) == at) == (marks.next(2, at) == at);
                 assert!(ends_amid_escape(&text) || (0..text.len()).all(same));
@@ -111,7 +111,7 @@ fn escapes_that_are_left_out() {
 
 #[test]
 fn pairs() {
-    let mut rows = Rows::default();
+    let mut rows = MarkRows::default();
     let sets: [&dyn Fn(u8) -> bool; 3] =
         [&|byte| byte == b'/', &|byte| byte == b'a', &|byte| byte == b'c'];
     // Where a half, a block, four blocks or a batch ends between the first two slashes.
@@ -132,7 +132,7 @@ fn pairs() {
         let is = |expected: u8| move |byte: u8| byte == expected;
         let sets: [&dyn Fn(u8) -> bool; 6] = [&is(1), &is(1), &is(1), &is(1), &is(b'a'), &is(b'/')];
         let marker = Marker { vectors, ..Marker::<6, true>::portable(sets) };
-        let mut rows = Rows::default();
+        let mut rows = MarkRows::default();
         let marks = marker.mark(&text, &mut rows);
         let found: Vec<_> = (0..text.len()).filter(|at| marks.next(4, *at) == *at).collect();
         assert_eq!(found, behind(&[1, 2]), "{vectors:?}");

@@ -27,7 +27,7 @@ pub struct DustRule {
     pub kind: DustKind,
     /// Is it in force?
     pub status: DustStatus,
-    /// What speaks for it. `None`: somebody says so.
+    /// The evidence for it. `None`: it was written by hand.
     pub evidence: Option<Evidence>,
     /// For people.
     pub note: String,
@@ -47,6 +47,7 @@ pub struct RuleScope {
 
 /// A condition of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DustCondition {
     /// `param=value`: a query parameter has this value.
     Has {
@@ -84,6 +85,7 @@ pub enum Stratum {
 
 /// What a rule does. Names and values are spelled as in a canonical URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DustKind {
     /// `host-alias`: a host, a scheme or a port that is the same as another: `from` and `to` are
     /// both a host (`m.x.org`), both a scheme (`http:`) or both a port (`:8080`; `:` is the
@@ -135,7 +137,7 @@ pub enum DustKind {
     /// `rewrite-template`: path and parameters in another form, such as `/story?id={1}` as
     /// `/story_{1}`. Other parameters stay.
     RewriteTemplate {
-        /// A path, and parameters behind a `?`; `{1}` or `{1:num}` are captures.
+        /// A path, and parameters after a `?`; `{1}` or `{1:num}` are captures.
         from: String,
         /// The same; with the same captures.
         to: String,
@@ -188,7 +190,7 @@ pub enum DustKind {
 pub enum DustStatus {
     /// Learned, and in force.
     Auto,
-    /// Learned, and somebody should look at it first.
+    /// Learned, and should be reviewed before it is used.
     Review,
     /// Not in force.
     Off,
@@ -207,8 +209,8 @@ pub struct Evidence {
     pub groups: u64,
     /// Lower bound of the share of groups that agree, from 0 to 1.
     pub bound: f64,
-    /// What contents were told apart by: `digest`, `canonical-link`, `size` or `none`. Any other
-    /// text is kept as it is.
+    /// What contents were told apart by: `digest`, `canonical-link`, `size` or
+    /// [`none`](Evidence::NO_SIGNAL). Any other text is kept as it is.
     pub signal: String,
     /// URLs that the rule changes and that became equal to another one, in what it was learned
     /// from; with all rules of the site applied, so that one URL may count for several of them.
@@ -219,6 +221,11 @@ pub struct Evidence {
     pub loss_bound_per_million: f64,
     /// Pairs of URLs that the rule makes equal.
     pub examples: Vec<(String, String)>,
+}
+
+impl Evidence {
+    /// The signal of what was learned where nothing told contents apart.
+    pub const NO_SIGNAL: &str = "none";
 }
 
 /// A parameter that matters: no rule drops or changes it.
@@ -276,7 +283,7 @@ impl DustRule {
         }
     }
 
-    /// The rule `kind` for all of `site`, in force because somebody says so.
+    /// The rule `kind` for all of `site`, in force, as if written by hand.
     pub fn new(site: impl Into<String>, kind: DustKind) -> DustRule {
         DustRule {
             site: site.into(),

@@ -45,7 +45,7 @@ use super::dust::{DustRules, Target};
 use super::profile::{Profile, WebScheme, Www};
 use super::rules::RuleId;
 use crate::bytes::ahead::Ahead;
-use crate::bytes::marks::{Marker, Marks, Rows, ends_amid_escape};
+use crate::bytes::marks::{MarkRows, Marker, Marks, ends_amid_escape};
 use crate::bytes::push_up_to;
 use crate::limits::URL_BYTES_MAX;
 use classes::{Escaping, SETS, marker, set};
@@ -79,7 +79,7 @@ pub(super) enum Answer {
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     /// The marks of a URL that stands alone.
-    rows: Rows<SETS>,
+    rows: MarkRows<SETS>,
     /// The marks of URLs that are parts of a text.
     ahead: Ahead<SETS>,
     kept: Kept,

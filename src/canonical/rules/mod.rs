@@ -33,6 +33,7 @@ use super::profile::Options;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 #[allow(missing_docs)] // Each rule's page is its file's documentation; see [`RuleId::info`].
+#[non_exhaustive]
 pub enum RuleId {
     Case,
     DefaultPort,
@@ -90,6 +91,7 @@ impl Class {
 }
 
 /// Everything the rest of the program needs to know of a rule.
+#[derive(Debug)]
 pub struct RuleInfo {
     /// Name on the command line and in reports.
     pub name: &'static str,
@@ -184,25 +186,25 @@ impl RuleId {
             RuleId::Www => info!(www, "11", Changes, AGGRESSIVE,
                 "drops a first label www"),
             RuleId::Scheme => info!(scheme, "7", Changes, AGGRESSIVE,
-                "https and http are one"),
+                "treats https and http as one"),
             RuleId::DuplicateSlashes => info!(duplicate_slashes, "9", Changes, AGGRESSIVE,
-                "one slash for several in the path"),
+                "replaces several slashes in the path by one"),
             RuleId::SessionIds => info!(session_ids, "13b", Usually, FROM_CRAWL,
                 "drops session ids, by name and shape of the value"),
             RuleId::Params => info!(params, "13", Usually, FROM_CRAWL,
-                "drops parameters that do not matter: tracking, or all but the expected"),
+                "drops tracking parameters; or all except the expected ones"),
             RuleId::DefaultParams => info!(default_params, "14", Changes, &[],
                 "drops parameters that have their default value"),
             RuleId::QueryOrder => info!(query_order, "12", Usually, FROM_CRAWL,
                 "sorts parameters by name, drops empty pairs"),
             RuleId::EmptyQuery => info!(empty_query, "15", Usually, FROM_CRAWL,
-                "drops a ? with nothing behind it"),
+                "drops a ? with nothing after it"),
             RuleId::DirectoryIndex => info!(directory_index, "3", Changes, AGGRESSIVE,
-                "drops index.html and its kin"),
+                "drops index.html and similar names"),
             RuleId::TrailingSlash => info!(trailing_slash, "2", Preserves, ALL_PROFILES,
-                "the empty path is /; a slash at the end is added or removed, if asked or in aggressive"),
+                "writes the empty path as /; aggressive removes a slash at the end, others if asked"),
             RuleId::Dust => info!(dust, "17", Measured, &[],
-                "applies rules of a site, from a rule file"),
+                "applies the rules of single sites, from a file"),
         }
     }
 

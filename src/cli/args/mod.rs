@@ -28,7 +28,7 @@ pub(super) const CONFIG_VARIABLE: &str = "UNDUST_CONFIG";
     long_about = "Finds the URLs that are the same page spelled differently, in lists too large for \
                   other tools, and says how it knows.\n\n`undust [OPTIONS] [FILE]...` without a command \
                   is the same as `undust dedup`.",
-    after_help = "Exit status: 0 done, 1 a question was answered no, 2 not done.",
+    after_help = "Exit status: 0 success; 1 the answer is no; 2 error.",
     override_usage = "undust [OPTIONS] [FILE]...\n       undust <COMMAND>",
     max_term_width = 100,
     propagate_version = true,
@@ -173,13 +173,13 @@ pub(super) struct ProfileArgs {
     #[arg(long, value_name = "FILE", help_heading = "Rules")]
     pub(super) rules: Vec<PathBuf>,
     /// Remove the host label www, or add it
-    #[arg(long, value_parser = choice::<Www>(), help_heading = "Rules")]
+    #[arg(long, value_name = "ACTION", value_parser = choice::<Www>(), help_heading = "Rules")]
     pub(super) www: Option<Www>,
     /// Trailing slashes of paths
-    #[arg(long, value_parser = choice::<Slash>(), help_heading = "Rules")]
+    #[arg(long, value_name = "ACTION", value_parser = choice::<Slash>(), help_heading = "Rules")]
     pub(super) slash: Option<Slash>,
     /// The scheme that stands for both http and https
-    #[arg(long, value_parser = choice::<WebScheme>(), help_heading = "Rules")]
+    #[arg(long, value_name = "NAME", value_parser = choice::<WebScheme>(), help_heading = "Rules")]
     pub(super) scheme: Option<WebScheme>,
     /// Names of directory index files, separated by commas, instead of the built-in list
     #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Rules")]
@@ -256,15 +256,15 @@ pub(super) struct DedupArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) dropped: Option<PathBuf>,
     /// Which spelling stands for its cluster
-    #[arg(long, value_enum, default_value_t = KeepArg::First)]
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t = KeepArg::First)]
     pub(super) keep: KeepArg,
     /// Write the URL as it was read, its canonical form, that as a key for sorting (SURT:
     /// com,example)/path), the key of CDX files, or the whole line of a log or a table
-    #[arg(long, value_enum, default_value_t = PrintArg::Original, conflicts_with = "clusters")]
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = PrintArg::Original, conflicts_with = "clusters")]
     pub(super) print: PrintArg,
     /// Lines for people, or rows for programs, with canonical forms and counts, in all that is
     /// written; see docs/outputs.md
-    #[arg(long, value_enum, default_value_t = ToArg::Text, conflicts_with = "check")]
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = ToArg::Text, conflicts_with = "check")]
     pub(super) to: ToArg,
     /// Put an apostrophe before text that a spreadsheet would take for a formula;
     /// with --to tsv or csv
@@ -341,15 +341,15 @@ pub(super) struct CanonArgs {
     pub(super) input: InputArgs,
     /// What to write for a URL that does not parse: the line, an empty line, or an error; lines
     /// without a URL become empty ones (no rows), or an error
-    #[arg(long, value_enum, default_value_t = OnBadArg::Keep)]
+    #[arg(long, value_name = "ACTION", value_enum, default_value_t = OnBadArg::Keep)]
     pub(super) on_bad: OnBadArg,
     /// Write the canonical form as a URL, or as a key for sorting (SURT: com,example)/path); or the
     /// key that the URL has in CDX files, whatever the profile
-    #[arg(long, value_enum, default_value_t = NotationArg::Canonical)]
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = NotationArg::Canonical)]
     pub(super) print: NotationArg,
     /// Lines, or rows for programs: the URL, its canonical form and its SURT of each record; see
     /// docs/outputs.md
-    #[arg(long, value_enum, default_value_t = ToArg::Text)]
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = ToArg::Text)]
     pub(super) to: ToArg,
     /// Put an apostrophe before text that a spreadsheet would take for a formula;
     /// with --to tsv or csv
@@ -393,7 +393,7 @@ pub(super) struct ReportArgs {
     #[command(flatten)]
     pub(super) input: InputArgs,
     /// Tables for people as text or HTML, one JSON document, or rows for programs, one figure each
-    #[arg(long, value_enum, default_value_t = ReportToArg::Text)]
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = ReportToArg::Text)]
     pub(super) to: ReportToArg,
     /// Put an apostrophe before text that a spreadsheet would take for a formula;
     /// with --to tsv or csv
@@ -460,7 +460,7 @@ pub(super) enum RulesCommand {
         files: Vec<PathBuf>,
         /// robots: Clean-param lines; nutch: urlnormalizer-regex; clearurls: its
         /// data; json: all of it
-        #[arg(long, value_enum)]
+        #[arg(long, value_name = "FORMAT", value_enum)]
         to: RuleFormatArg,
     },
     /// Print the pages of all rules as one Markdown document: docs/rules.md

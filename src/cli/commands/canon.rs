@@ -9,9 +9,9 @@ use crate::cli::shape::shape;
 use crate::cli::words::told;
 use crate::error::{Error, Result};
 use crate::pipeline::{self, CanonPlan, OnBad};
-use crate::report::Claims;
+use crate::report::ClaimedPaths;
 
-pub(crate) fn run(args: &CanonArgs, claims: &mut Claims) -> Result<Status> {
+pub(crate) fn run(args: &CanonArgs, claims: &mut ClaimedPaths) -> Result<Status> {
     let progress = Progress::new(args.run.quiet);
     let shape = shape(args.to.format(), args.excel)?;
     if shape.is_some() && args.print != NotationArg::Canonical {

@@ -20,9 +20,9 @@ use crate::pipeline::{
     self, Checked, ClusterFilter, ClusterOutput, DedupPlan, DuplicateLine, InputFile, Job, Outcome,
     Print, SelectPlan, Spooled,
 };
-use crate::report::{Claims, Output, Predecessor, Shape};
+use crate::report::{ClaimedPaths, Output, Predecessor, Shape};
 
-pub(crate) fn run(args: &DedupArgs, claims: &mut Claims) -> Result<Status> {
+pub(crate) fn run(args: &DedupArgs, claims: &mut ClaimedPaths) -> Result<Status> {
     let progress = Progress::new(args.run.quiet);
     let shape = shape(args.to.format(), args.excel)?;
     if shape.is_some() && Print::from(args.print) != Print::Original {
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &DedupArgs, claims: &mut Claims) -> Result<Status> {
     }
     // Checked first: opening a pipe blocks until somebody writes to it.
     let checked = args.seen.as_deref().map_or(Ok(()), |seen| {
-        Claims::check_private(seen).and_then(|()| check_outside(seen, &args.input))
+        ClaimedPaths::check_private(seen).and_then(|()| check_outside(seen, &args.input))
     });
     checked.map_err(|error| error.at("--seen"))?;
     let canonicalizer = told(args.profile.canonicalizer()?, args.run.quiet);
@@ -69,10 +69,6 @@ pub(crate) fn run(args: &DedupArgs, claims: &mut Claims) -> Result<Status> {
 /// Says where the header of the first file, which is written before all lines, is not that of
 /// lines after it, or of another one.
 fn doubt_headers(outcome: &Outcome) {
-    let columns = |file: &InputFile| {
-        let format = file.layout.format.as_ref();
-        format.map(|format| (format.name(), format.describe()))
-    };
     let Some(first) = outcome.files.first().filter(|_| outcome.tally.comments > 0) else { return };
     if let Some(file) = outcome.files.iter().find(|file| file.columns_change) {
         say(format_args!(
@@ -82,7 +78,11 @@ fn doubt_headers(outcome: &Outcome) {
         ));
         return;
     }
-    if let Some(other) = outcome.files.iter().find(|file| columns(file) != columns(first)) {
+    let same_columns = |file: &&InputFile| match (&file.layout.format, &first.layout.format) {
+        (Some(format), Some(first)) => format.same_columns(&**first),
+        (format, first) => format.is_none() && first.is_none(),
+    };
+    if let Some(other) = outcome.files.iter().find(|file| !same_columns(file)) {
         say(format_args!(
             "{}: not the columns of {}, whose header is written before all lines",
             other.shown(),

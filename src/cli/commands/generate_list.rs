@@ -8,9 +8,9 @@ use crate::cli::session::publish;
 use crate::error::Result;
 use crate::generate::{List, ListPlan, TRUTH_HEADER};
 use crate::pipeline;
-use crate::report::{Claims, Output, Results};
+use crate::report::{ClaimedPaths, Output, Results};
 
-pub(crate) fn run(args: &GenerateListArgs, claims: &mut Claims) -> Result<Status> {
+pub(crate) fn run(args: &GenerateListArgs, claims: &mut ClaimedPaths) -> Result<Status> {
     let plan = ListPlan {
         lines: args.lines,
         seed: args.seed,
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &GenerateListArgs, claims: &mut Claims) -> Result<Status
 /// Opens what is to be generated and, if it is asked for, what is known of it, which begins with
 /// `header`. Both will be among `claims`.
 pub(super) fn open_with_truth(
-    claims: &mut Claims,
+    claims: &mut ClaimedPaths,
     output: Option<&Path>,
     truth: Option<&Path>,
     sync: &SyncArgs,
@@ -39,7 +39,7 @@ pub(super) fn open_with_truth(
     let output = claims.open(output)?;
     let mut truth = truth.map(|path| claims.open(Some(path))).transpose()?;
     if let Some(file) = &mut truth {
-        file.line(header.as_bytes(), b'\n')?;
+        file.write_line(header.as_bytes(), b'\n')?;
     }
     Ok((output, truth))
 }

@@ -10,14 +10,14 @@ use crate::generate::sites::{
     Chances, CrawlFormat, Feature, FeatureKind, Noise, SITE_TRUTH_HEADER, Sites, SitesPlan,
     SitesPreset, SitesSummary, write_capture, write_site_truth,
 };
-use crate::report::Claims;
+use crate::report::ClaimedPaths;
 
 /// Features that give a site more than one host or scheme, which a log without hosts cannot tell
 /// apart.
 const OF_HOSTS: [Feature; 5] =
     [Feature::MirrorHost, Feature::Www, Feature::MobileHost, Feature::Scheme, Feature::SubSite];
 
-pub(crate) fn run(args: &GenerateSiteArgs, claims: &mut Claims) -> Result<Status> {
+pub(crate) fn run(args: &GenerateSiteArgs, claims: &mut ClaimedPaths) -> Result<Status> {
     let plan = plan(args)?;
     let format = format(args.to, &plan);
     let sites = Sites::new(&plan)?;
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &GenerateSiteArgs, claims: &mut Claims) -> Result<Status
     let (mut output, mut truth_file) =
         open_with_truth(claims, output, truth, &args.sync, SITE_TRUTH_HEADER)?;
     if let Some(header) = format.header() {
-        output.line(header.as_bytes(), b'\n')?;
+        output.write_line(header.as_bytes(), b'\n')?;
     }
     let (mut summary, mut line) = (SitesSummary::default(), Vec::new());
     let mut written = 0;

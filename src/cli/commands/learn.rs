@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::limits::{CONFIG_BYTES_MAX, DUST_RULES_MAX};
 use crate::mine::{Miner, Share, Signal};
 use crate::pipeline::{self, BASE_PROFILE, Job, Learned, LearnedRules, Outcome, Spooled, Truth};
-use crate::report::Claims;
+use crate::report::ClaimedPaths;
 
 /// The profile with lists that hold for every site, for comparison.
 const DICTIONARY: &str = "aggressive";
@@ -23,7 +23,7 @@ const DICTIONARY: &str = "aggressive";
 /// Which resamples an interval is drawn from.
 const RESAMPLING_SEED: u64 = 1;
 
-pub(crate) fn run(args: &LearnArgs, claims: &mut Claims) -> Result<Status> {
+pub(crate) fn run(args: &LearnArgs, claims: &mut ClaimedPaths) -> Result<Status> {
     let progress = Progress::new(args.run.quiet);
     memory::give_back_large_blocks();
     let base = built_in(BASE_PROFILE)?;

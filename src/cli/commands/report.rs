@@ -11,9 +11,9 @@ use crate::cli::shape::shape;
 use crate::cli::words::{say, told};
 use crate::error::Result;
 use crate::pipeline::{self, Spooled};
-use crate::report::Claims;
+use crate::report::ClaimedPaths;
 
-pub(crate) fn run(args: &ReportArgs, claims: &mut Claims) -> Result<Status> {
+pub(crate) fn run(args: &ReportArgs, claims: &mut ClaimedPaths) -> Result<Status> {
     let progress = Progress::new(args.run.quiet);
     let shape = shape(args.to.format(), args.excel)?;
     let canonicalizer = told(args.profile.canonicalizer()?, args.run.quiet);

@@ -52,6 +52,15 @@ pub(super) fn list(paths: &[PathBuf]) -> Result<Status> {
 }
 
 fn write_evidence(evidence: &Evidence, text: &mut String) {
+    if evidence.signal == Evidence::NO_SIGNAL {
+        // Nothing told contents apart, so there is no group and no bound.
+        let gain = with_commas(evidence.gain_urls);
+        let none = "-";
+        let signal = printable(&evidence.signal);
+        let _ =
+            write!(text, "  {none:>15}  {none:>6}  {signal:<8} {gain:>9}  {none:>7}  {none:>7}");
+        return;
+    }
     let groups = format!("{}/{}", with_commas(evidence.ok), with_commas(evidence.groups));
     let _ = write!(
         text,
@@ -76,7 +85,7 @@ pub(super) fn lint(paths: &[PathBuf]) -> Result<Status> {
         with_commas(linted.in_force as u64)
     );
     let verdict = match messages.len() {
-        0 => "nothing to complain of".to_string(),
+        0 => "no findings".to_string(),
         many => count_of(many as u64, "finding"),
     };
     judge(paths, &names, &messages, &format!("{rules}: {verdict}"))
@@ -95,7 +104,7 @@ pub(super) fn test(paths: &[PathBuf], profile: &ProfileArgs) -> Result<Status> {
         count_of(tested.examples as u64, "example")
     );
     let verdict = match messages.len() {
-        0 => "all as they should be".to_string(),
+        0 => "all pass".to_string(),
         many => count_of(many as u64, "failure"),
     };
     judge(paths, &names, &messages, &format!("{rules}: {verdict}"))

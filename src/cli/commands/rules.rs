@@ -39,7 +39,7 @@ profile but `lines`, and nothing turns that off. Where two URLs differ by that a
 
 - blanks and controls around a URL, and tabs and line breaks anywhere in it, go
 - before the query, a backslash is a slash: `http:\\\\example.com\\a` is `http://example.com/a`
-- any number of slashes may stand behind the scheme: `http:example.com` and `http:////example.com` are
+- any number of slashes may follow the scheme: `http:example.com` and `http:////example.com` are
   `http://example.com`
 - an empty password and an empty user go: `user:@` is `user@`, and `@` alone is nothing
 - other blanks and controls become escapes
@@ -66,11 +66,11 @@ fn list(args: &ProfileArgs) -> Result<String> {
         let from = PROFILES.iter().find(|name| info.profiles.contains(name));
         let _ = writeln!(
             text,
-            "  {mark} {:<18} {:>3}    {}    {:<12}  {}",
+            "  {mark} {:<18} {:>3}    {}    {:<15}  {}",
             info.name,
             info.number,
             info.class.letter(),
-            from.unwrap_or(&"(needs a map)"),
+            from.unwrap_or(&"(if configured)"),
             info.summary
         );
     }
@@ -83,12 +83,13 @@ fn page(rule: RuleId, deeper: &str) -> String {
     let mut text = format!("{deeper}# {}\n\n{}. ", info.name, capital(info.summary));
     let _ = writeln!(
         text,
-        "Number {} of the list; {}. {}",
+        "Number {} in Wikipedia's list; {}. {}",
         info.number,
         info.class.explain(),
         match info.profiles {
-            [] => "In no profile: it needs to be given something to work with.".to_string(),
-            profiles => format!("In the profiles {}.", profiles.join(", ")),
+            [] => "In no profile: it works on what it is given.".to_string(),
+            [profile] => format!("Profile: {profile}."),
+            profiles => format!("Profiles: {}.", profiles.join(", ")),
         }
     );
     text.push('\n');

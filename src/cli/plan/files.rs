@@ -74,7 +74,7 @@ fn read_text_at(place: PathBuf, path: &Path) -> Result<String> {
     };
     if path.is_dir() {
         let name = show_path(path);
-        return Err(Error::input(format!("{name}: expected a file, found a directory")));
+        return Err(Error::input(format!("{name}: expected a file, found a folder")));
     }
     let bytes_max = CONFIG_BYTES_MAX as usize;
     let plan = InputPlan {

@@ -10,8 +10,7 @@ use crate::input::{Containers, InputPlan};
 use crate::limits::LINE_BYTES_CEILING;
 use crate::pipeline::{FormatChoice, FormatPlan, NamedFormat};
 use crate::record::fields::time;
-use crate::record::formats::{self, FieldMap};
-use crate::record::{BaseUrl, RecordFilter, StatusRange, UrlGlob, UrlGlobs};
+use crate::record::{BaseUrl, FieldMap, RecordFilter, StatusRange, UrlGlob, UrlGlobs, formats};
 
 impl InputArgs {
     /// What to read: all the files, by name.

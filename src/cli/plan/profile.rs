@@ -98,7 +98,7 @@ impl ProfileArgs {
             if name.contains('/') {
                 return Err(Error::config(format!(
                     "--default-param {text}: expected the name of a parameter before `=`, found \
-                     \"{name}\"; behind a host or a path it follows a colon, as in \
+                     \"{name}\"; after a host or a path it follows a colon, as in \
                      example.com/list:page=1"
                 )));
             }

@@ -11,6 +11,7 @@ use crate::input::Compression;
 use crate::pipeline::{InputFile, Outcome, line_place};
 use crate::record::Layout;
 use crate::record::detect::FormatVotes;
+use crate::record::formats;
 use crate::reject::Reject;
 use crate::report::Tally;
 pub(super) use doubt::{Doubt, FileDoubt, FilterAdvice, HostLoss};
@@ -96,7 +97,7 @@ fn of_fields<'a>(
     let needs_status = needs_fields || !given.status.is_empty();
     let needs_time = needs_fields || given.since.is_some() || given.until.is_some();
     let of_file = move |file: &'a InputFile| {
-        let odd_fields = file.layout.odd_fields.iter();
+        let odd_fields = file.layout.first_lines.odd_fields.iter();
         let asked_for = odd_fields.filter(move |odd| match odd.field {
             "status" => needs_status,
             _ => needs_time,
@@ -139,21 +140,21 @@ fn not_packed(file: &InputFile) -> Option<FileDoubt<'_>> {
 /// Have most of the first lines the shape that all were taken for? Where nobody had to vote, they
 /// have.
 fn is_like_its_format(layout: &Layout) -> bool {
-    let Some(votes) = &layout.votes else { return true };
+    let Some(votes) = &layout.first_lines.votes else { return true };
     votes.share_of(layout.name()).is_some_and(|share| share >= FormatVotes::HALF_PERCENT)
 }
 
 /// A table without a header, with the URL in front, whose lines are URLs as well.
 fn perhaps_a_list(file: &InputFile) -> Option<FileDoubt<'_>> {
     let layout = &file.layout;
-    let share = layout.votes.as_ref()?.share_of(Layout::LINES)?;
+    let share = layout.first_lines.votes.as_ref()?.share_of(Layout::LINES)?;
     let is_doubted = share >= LIST_SHARE_MIN_WITH_RIVAL_PERCENT
         && layout.headerless().is_some_and(|table| table.url_column == 1);
     is_doubted.then(|| FileDoubt::PerhapsAList { format: layout.name() })
 }
 
 fn nuls(file: &InputFile) -> Option<FileDoubt<'_>> {
-    file.layout.has_nuls.then_some(FileDoubt::Nuls)
+    file.layout.first_lines.has_nuls.then_some(FileDoubt::Nuls)
 }
 
 fn other_urls(file: &InputFile) -> Option<FileDoubt<'_>> {
@@ -172,10 +173,10 @@ fn uneven(file: &InputFile) -> Option<FileDoubt<'_>> {
 /// are there URLs at all?
 fn perhaps_no_list(file: &InputFile, has_urls: bool) -> Option<FileDoubt<'_>> {
     let layout = &file.layout;
-    if let Some(seeming) = &layout.seeming {
+    if let Some(seeming) = &layout.first_lines.seeming {
         return Some(FileDoubt::Seeming(seeming));
     }
-    let votes = layout.votes.as_ref().filter(|_| layout.is_list())?;
+    let votes = layout.first_lines.votes.as_ref().filter(|_| layout.is_list())?;
     let has_rival = votes
         .shares
         .iter()
@@ -246,9 +247,7 @@ fn of_hosts(outcome: &Outcome, has_rules_of_sites: bool) -> Option<Doubt<'_>> {
         return None;
     }
     let named = records.saturating_sub(hostless + unparsed.total());
-    let are_json =
-        |file: &InputFile| matches!(file.layout.name(), "caddy" | "jsonl" | "nginx-json");
-    let has_json = outcome.files.iter().any(are_json);
+    let has_json = outcome.files.iter().any(|file| formats::is_json(file.layout.name()));
     let has_hosts = named > 0
         && named * HOSTS_NAMED_MIN_ONE_IN >= records
         && (named >= HOSTS_NAMED_MIN || 2 * named >= records);
@@ -270,7 +269,8 @@ pub(super) fn refuse_format(outcome: &Outcome, given: &FormatArgs) -> Result<()>
         ("--log-format", &given.log_format),
     ];
     let flag = flags.iter().find_map(|(flag, value)| Some((flag, value.as_ref()?)));
-    let speaks_of_it = |(kind, _)| matches!(kind, Reject::Format | Reject::NoUrl);
+    let speaks_of_it =
+        |(kind, _)| matches!(kind, Reject::Format | Reject::NoUrl | Reject::LineTooLong);
     let (Some((flag, value)), 0) = (flag, *records + *filtered) else { return Ok(()) };
     if rejected.total() == 0 || !rejected.seen().all(speaks_of_it) {
         return Ok(());
@@ -351,12 +351,13 @@ mod tests {
         let seeming = Seeming::Json(Vec::new());
         let json = |name: &str| {
             let mut file = file(name, &"{\"x\":1}\n".repeat(3));
-            file.layout.seeming = Some(Arc::new(seeming.clone()));
+            let first_lines = Arc::make_mut(&mut file.layout.first_lines);
+            first_lines.seeming = Some(seeming.clone());
             file
         };
         let table = "http://a.test/,200,no html\nhttp://a.test/b,200,no html\n";
         let mut nuls = file("3", "http://a.test/\n");
-        nuls.layout.has_nuls = true;
+        Arc::make_mut(&mut nuls.layout.first_lines).has_nuls = true;
         let files = [json("1.gz"), file("2", table), nuls, json("4.zst")];
         let expected = [
             ("1.gz", FileDoubt::NotPacked(Compression::Gzip)),

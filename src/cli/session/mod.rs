@@ -20,7 +20,7 @@ use crate::bytes::show_path;
 use crate::canonical::{Canonicalizer, RuleId};
 use crate::error::{Error, Result};
 use crate::pipeline::{Job, Outcome};
-use crate::report::{Claims, Output, Results, Shape};
+use crate::report::{ClaimedPaths, Output, Results, Shape};
 use memory_peak::MemoryPeak;
 use progress::Progress;
 use publish_lock::PublishLock;
@@ -42,7 +42,7 @@ pub(super) struct Session<'a> {
     pub(super) job: Job<'a>,
     pub(super) results: Results,
     wanted: Wanted,
-    claims: &'a mut Claims,
+    claims: &'a mut ClaimedPaths,
     format: &'a FormatArgs,
     stats: Option<Stats>,
     /// For the counts.
@@ -60,7 +60,7 @@ impl<'a> Session<'a> {
         run: &'a RunArgs,
         progress: &'a Progress,
         wanted: Wanted,
-        claims: &'a mut Claims,
+        claims: &'a mut ClaimedPaths,
     ) -> Result<Self> {
         run.check_stats(&input.files)?;
         let plan = input.plan()?;
@@ -145,7 +145,7 @@ impl<'a> Session<'a> {
             None => None,
             Some(Stats::Said) => Some(counts()),
             Some(Stats::File(mut file)) => {
-                file.line(counts().to_string().as_bytes(), b'\n')?;
+                file.write_line(counts().to_string().as_bytes(), b'\n')?;
                 self.results.finish(*file)?;
                 None
             }

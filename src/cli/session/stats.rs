@@ -14,7 +14,7 @@ use crate::cli::args::RunArgs;
 use crate::cli::memory::process_bytes;
 use crate::error::{Error, Result};
 use crate::pipeline::{InputFile, MemoryUse, Outcome, StageSeconds};
-use crate::report::{Claims, Output, Tally};
+use crate::report::{ClaimedPaths, Output, Tally};
 
 /// Where the counts go.
 pub(super) enum Stats {
@@ -47,7 +47,7 @@ impl RunArgs {
     }
 
     /// Opens the file for the counts, if one is asked for.
-    pub(super) fn open_stats(&self, claims: &mut Claims) -> Result<Option<Stats>> {
+    pub(super) fn open_stats(&self, claims: &mut ClaimedPaths) -> Result<Option<Stats>> {
         Ok(match self.stats.as_deref() {
             None => None,
             Some(path) if path.as_os_str() == "-" => Some(Stats::Said),

@@ -6,6 +6,7 @@ use crate::bytes::decimal::with_commas;
 use crate::bytes::show;
 use crate::canonical::Profile;
 use crate::cli::words::{is_watched, say};
+use crate::input::Compression;
 use crate::pipeline::{MemoryUse, Outcome, line_place};
 use crate::reject::Reject;
 
@@ -41,11 +42,14 @@ fn tell_files(outcome: &Outcome) {
             file.layout.name(),
             if columns.is_empty() { "" } else { " " },
             columns,
-            file.summary.compression.name(),
+            match file.summary.compression {
+                Compression::None => "not compressed",
+                packed => packed.name(),
+            },
             if file.summary.mapped { ", mapped" } else { "" },
             if file.summary.grew { ", read up to the size it had; it has grown since" } else { "" }
         ));
-        if let Some(votes) = &file.layout.votes {
+        if let Some(votes) = &file.layout.first_lines.votes {
             say(format_args!("  detected from {} lines: {votes}", with_commas(votes.lines as u64)));
         }
     }
@@ -88,7 +92,7 @@ fn counts(outcome: &Outcome) -> String {
     for (kind, count) in tally.rejected.seen() {
         also(count, &format!("rejected ({kind})"));
     }
-    also(tally.unparsed.total(), "taken as they are");
+    also(tally.unparsed.total(), "kept unparsed");
     line
 }
 

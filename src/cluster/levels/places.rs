@@ -25,26 +25,26 @@ pub(super) struct PlaceWriter<'a> {
     at: u64,
     end: u64,
     buffer: Vec<u8>,
-    /// How many places of the buffer were told of.
-    told: usize,
-    /// Have others said something of the records before?
+    /// How many places of the buffer were set.
+    done: usize,
+    /// Does the file already have places from earlier parts of the forms?
     has_others: bool,
 }
 
 impl<'a> PlaceWriter<'a> {
     pub(super) fn new(file: &'a File, Extent { at, end }: Extent, has_others: bool) -> Self {
-        PlaceWriter { file, at, end, buffer: Vec::new(), told: 0, has_others }
+        PlaceWriter { file, at, end, buffer: Vec::new(), done: 0, has_others }
     }
 
     /// Combines the place of the next record with that from earlier parts.
     #[inline]
     pub(super) fn push(&mut self, placed: u8) -> io::Result<()> {
-        if self.told == self.buffer.len() {
+        if self.done == self.buffer.len() {
             self.next_buffer()?;
         }
-        let place = &mut self.buffer[self.told];
+        let place = &mut self.buffer[self.done];
         *place = together(*place, placed);
-        self.told += 1;
+        self.done += 1;
         Ok(())
     }
 
@@ -56,7 +56,7 @@ impl<'a> PlaceWriter<'a> {
         if bytes == 0 {
             return Err(damaged());
         }
-        self.told = 0;
+        self.done = 0;
         self.buffer.clear();
         self.buffer.resize(bytes, UNMERGED);
         if self.has_others { self.file.read_exact_at(&mut self.buffer, self.at) } else { Ok(()) }
@@ -64,7 +64,7 @@ impl<'a> PlaceWriter<'a> {
 
     /// Failure: an error of writing, or one if there are fewer records.
     pub(super) fn finish(self) -> io::Result<()> {
-        let is_whole = self.told == self.buffer.len() && self.at + self.told as u64 == self.end;
+        let is_whole = self.done == self.buffer.len() && self.at + self.done as u64 == self.end;
         if is_whole { self.file.write_all_at(&self.buffer, self.at) } else { Err(damaged()) }
     }
 }
@@ -101,21 +101,21 @@ impl Places {
         let Extent { at, end } = left.unwrap_or(Extent { at: 0, end: 0 });
         let range = usize::try_from(at).ok().zip(usize::try_from(end).ok());
         let places = range.and_then(|(at, end)| file.get(at..end)).unwrap_or_default();
-        let mut told = 0;
+        let mut done = 0;
         for (ladders, first_of_chunk) in chunks {
             for (place, ladder) in ladders.of(partition, first_of_chunk) {
                 let mut placed = EARLIER;
                 if ladder.line >= first_line {
-                    placed = places.get(told).copied().unwrap_or(EARLIER);
-                    told += 1;
+                    placed = places.get(done).copied().unwrap_or(EARLIER);
+                    done += 1;
                 }
                 ladders.set(place, placed);
             }
         }
-        if told > places.len() {
+        if done > places.len() {
             self.has_more.store(true, Ordering::Relaxed);
         }
-        *left = Some(Extent { at: at + told.min(places.len()) as u64, end });
+        *left = Some(Extent { at: at + done.min(places.len()) as u64, end });
     }
 
     /// Were exactly the added records placed?

@@ -25,8 +25,10 @@ pub struct Seen {
     set: ClusterSet,
     old: Option<SeenFile>,
     fresh: OnceLock<Sorted>,
-    /// Key and digest of the file that will be written, if one will.
-    remembers: Option<(FingerprintKey, String)>,
+    /// The key of all fingerprints, and the digest of the profile that their canonical forms are
+    /// by; nothing if it was made for one run alone.
+    origin: Option<(FingerprintKey, String)>,
+    is_read_only: bool,
 }
 
 impl Seen {
@@ -38,7 +40,7 @@ impl Seen {
     /// If the digest has not 16 digits, as [`Profile::digest`](crate::Profile::digest) has.
     pub fn new(key: FingerprintKey, digest: &str) -> Seen {
         assert_eq!(digest.len(), DIGEST_BYTES, "the digest has its place in the header");
-        Seen { remembers: Some((key, digest.to_string())), ..Seen::default() }
+        Seen { origin: Some((key, digest.to_string())), ..Seen::default() }
     }
 
     /// Reads the fingerprints of a seen file. They are read into memory if they take no more than
@@ -64,7 +66,7 @@ impl Seen {
 
     /// Makes the clusters read-only: the run leaves them out, and does not write them.
     pub fn read_only(self) -> Seen {
-        Seen { remembers: None, ..self }
+        Seen { is_read_only: true, ..self }
     }
 
     /// Is a file that starts with `bytes` a seen file?
@@ -88,12 +90,56 @@ impl Seen {
 
     /// The key that all fingerprints are made with; of the default, which takes any, there is none.
     pub fn key(&self) -> Option<FingerprintKey> {
-        self.remembers.as_ref().map(|(key, _)| key.clone())
+        self.origin.as_ref().map(|(key, _)| key.clone())
     }
 
-    /// The fingerprints in memory, to which those of this run are added. Without a [key](Seen::key)
-    /// nothing is to be written: then a run may give them back before it ends.
-    pub fn set(&self) -> &ClusterSet {
+    /// Is this to be written? If not, a run may give the fingerprints back before it ends.
+    pub(crate) fn is_to_be_written(&self) -> bool {
+        self.origin.is_some() && !self.is_read_only
+    }
+
+    /// Adds a fingerprint, made with its [key](Seen::key), and says whether it is new. For those
+    /// who have their URLs one by one; a job adds what it reads.
+    ///
+    /// Failure: a configuration error if the file of earlier runs had no room in the memory that it
+    /// was opened with: on the disk fingerprints are looked up by jobs alone, many at a time.
+    pub fn insert(&self, fingerprint: Fingerprint) -> Result<bool> {
+        match &self.old {
+            None => Ok(self.set.insert(fingerprint)),
+            Some(old) => Err(Error::config(format!(
+                "{} fingerprints of a seen file are not in memory, where single ones are looked up; open it with {} \
+                 bytes of memory",
+                old.records(),
+                old.records().saturating_mul(ClusterSet::BYTES_PER_FINGERPRINT_MAX)
+            ))),
+        }
+    }
+
+    /// Checks that a run whose fingerprints are made with `key`, of canonical forms by the profile
+    /// with this `digest`, can look them up here.
+    ///
+    /// Failure: a configuration error.
+    pub(crate) fn check_fits(&self, key: &FingerprintKey, digest: &str) -> Result<()> {
+        if self.fresh.get().is_some() {
+            return Err(Error::config(
+                "these clusters have taken those of a run for which memory was too small, and cannot take more: \
+                 write them, and open what was written for the next run",
+            ));
+        }
+        match &self.origin {
+            Some((own, _)) if own != key => Err(Error::config(
+                "the key of the job is another one than that of the clusters that were seen; take theirs",
+            )),
+            Some((_, own)) if own != digest => Err(Error::config(format!(
+                "the profile of the job has the digest {digest}, that of the clusters that were seen {own}; take the \
+                 same profile",
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// The fingerprints in memory, to which those of this run are added.
+    pub(crate) fn set(&self) -> &ClusterSet {
         &self.set
     }
 
@@ -159,7 +205,9 @@ impl Seen {
     ///
     /// Failure: the first error of `each`, and one if the old file is damaged.
     pub fn write(&self, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        let Some((key, digest)) = &self.remembers else { return Ok(()) };
+        let Some((key, digest)) = self.origin.as_ref().filter(|_| !self.is_read_only) else {
+            return Ok(());
+        };
         let damaged = |error| match &self.old {
             Some(old) => old.damaged(error),
             None => damaged(error),
@@ -263,6 +311,29 @@ mod tests {
             assert!(bytes_of(&seen) == bytes);
         }
         assert_eq!(bytes_of(&Seen::default()), b"");
+    }
+
+    #[test]
+    fn single_fingerprints_are_looked_up_in_memory() {
+        let bytes = bytes();
+        let seen = open(&bytes, DIGEST, 1 << 30).unwrap();
+        let [known, new] = [fingerprints()[7], Fingerprint(7)];
+        assert_eq!([known, new, new].map(|one| seen.insert(one).unwrap()), [false, true, false]);
+        let error = open(&bytes, DIGEST, 1000).unwrap().insert(new).unwrap_err();
+        assert!(error.is_config() && error.to_string().contains("5000 fingerprints"), "{error}");
+    }
+
+    #[test]
+    fn runs_have_to_fit() {
+        let [key, other] = [3, 4].map(|byte| FingerprintKey::from_bytes([byte; 16]));
+        let seen = Seen::new(key.clone(), DIGEST);
+        seen.check_fits(&key, DIGEST).unwrap();
+        Seen::default().check_fits(&other, DIGEST).unwrap();
+        let told = |key, digest| seen.check_fits(key, digest).unwrap_err().to_string();
+        assert!(told(&other, DIGEST).starts_with("the key of the job"));
+        assert!(told(&key, "fedcba9876543210").contains("digest fedcba9876543210"));
+        seen.remember(Sorted::new(tempfile::tempfile().unwrap()));
+        assert!(told(&key, DIGEST).contains("open what was written"));
     }
 
     #[test]

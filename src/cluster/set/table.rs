@@ -140,13 +140,13 @@ impl Table {
     /// the input, and shrinks when there were fewer than expected.
     pub(super) fn expect(&mut self, records: usize, outlook: Option<Outlook>) {
         self.growth.new += self.len - self.growth.len;
-        let Growth { records: told, new, .. } = self.growth;
-        let likely = |of: usize| of.saturating_mul(new).checked_div(told).unwrap_or(of);
-        self.growth = Growth { records: told / 2 + records, new: new / 2, len: self.len };
+        let Growth { records: recent, new, .. } = self.growth;
+        let likely = |of: usize| of.saturating_mul(new).checked_div(recent).unwrap_or(of);
+        self.growth = Growth { records: recent / 2 + records, new: new / 2, len: self.len };
         let wanted = self.len + likely(records);
         let slots = self.homes * LINE_SLOTS;
         let is_full = wanted * 8 > slots * 7;
-        if let Some(Outlook { records: rest, bytes_max }) = outlook.filter(|_| told > 0) {
+        if let Some(Outlook { records: rest, bytes_max }) = outlook.filter(|_| recent > 0) {
             let rest = usize::try_from(rest).unwrap_or(usize::MAX) / PARTITIONS;
             let all = wanted.saturating_add(likely(rest));
             // Three quarters full if the estimate is right: the share of new ones is not constant.

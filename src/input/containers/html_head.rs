@@ -23,8 +23,8 @@ use crate::limits::{HTML_HEAD_BYTES_MAX, HTTP_HEAD_BYTES_MAX};
 ///   as many.
 pub(super) fn canonical_link(body: &[u8], is_chunked: bool, page: &[u8]) -> Option<Vec<u8>> {
     let sent = if is_chunked { without_chunk_sizes(body) } else { Cow::Borrowed(body) };
-    let html = unpacked(&sent);
-    // Most pages have none, and to look for the word takes a fraction of the time of reading tags.
+    let html = decompressed(&sent);
+    // Most pages have none, and a search for the word takes a fraction of the time of parsing tags.
     let last = { [&b"anonical"[..], b"ANONICAL"] }
         .iter()
         .filter_map(|word| memmem::rfind(&html, word))
@@ -168,9 +168,9 @@ fn without_chunk_sizes(body: &[u8]) -> Cow<'_, [u8]> {
 /// Reason: pages shrink to a fifth or a tenth; those that shrink more are made to waste time.
 const EXPANSION_MAX: usize = 50;
 
-/// The start of what `sent` holds packed, told by its first bytes: archives keep bodies as they
-/// were sent, or unpack them and leave the header in place that says they are packed.
-fn unpacked(sent: &[u8]) -> Cow<'_, [u8]> {
+/// The start of `sent`, decompressed if its first bytes show a compression. The header does not
+/// tell: some archives store bodies decompressed and keep the header that says otherwise.
+fn decompressed(sent: &[u8]) -> Cow<'_, [u8]> {
     let mut html = Vec::new();
     let limit = HTML_HEAD_BYTES_MAX.min(EXPANSION_MAX * sent.len()) as u64;
     // The end is missing where the body was cut off; what came before the error counts.

@@ -34,6 +34,7 @@ const FIELD_BYTES_MIN: usize = 1024;
 
 /// A kind of file whose records are not lines. They are turned into rows: see `rows.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Container {
     /// Records of a web archive (ISO 28500): WARC 1.0 and 1.1, and what came before them.
     Warc,

@@ -455,8 +455,8 @@ mod tests {
             Compression::ZSTD(Default::default()),
             Compression::LZ4_RAW,
         ] {
-            let packed = parquet(800, compression);
-            let path = dir.file("a", &packed);
+            let compressed = parquet(800, compression);
+            let path = dir.file("a", &compressed);
             for chunk_bytes in [100, 1 << 20] {
                 let (text, error, input) = read(&InputPlan { chunk_bytes, ..plan(&[&path]) });
                 assert_eq!(error, None);
@@ -468,7 +468,7 @@ mod tests {
                 assert!(rows[3].starts_with("http://a.test/1\t"));
                 let summary = &input.summaries()[0];
                 assert_eq!(summary.container, Some(Container::Parquet));
-                assert_eq!(summary.disk_bytes, packed.len() as u64);
+                assert_eq!(summary.disk_bytes, compressed.len() as u64);
             }
         }
     }
@@ -495,10 +495,10 @@ mod tests {
     #[test]
     fn damage_and_streams() {
         let dir = Dir::new();
-        let packed = parquet(3, parquet::basic::Compression::SNAPPY);
-        let (_, error, _) = read(&plan(&[&dir.file("cut", &packed[..packed.len() / 2])]));
+        let compressed = parquet(3, parquet::basic::Compression::SNAPPY);
+        let (_, error, _) = read(&plan(&[&dir.file("cut", &compressed[..compressed.len() / 2])]));
         assert!(error.unwrap().contains("expected Parquet, found damaged data"));
-        let (_, error, _) = read(&plan(&[&dir.file("packed", gzip(&packed))]));
+        let (_, error, _) = read(&plan(&[&dir.file("compressed", gzip(&compressed))]));
         assert!(error.unwrap().contains("found a stream"));
     }
 }

@@ -48,12 +48,12 @@ fn read(plan: &InputPlan) -> (Vec<u8>, Option<Error>, Option<FileSummary>) {
 }
 
 #[test]
-fn every_way_of_packing_gives_the_same_rows() {
+fn every_compression_gives_the_same_rows() {
     let dir = Dir::new();
     let (records, rows) = warc(300);
     let all = records.concat();
-    let each = |pack: fn(&[u8]) -> Vec<u8>| -> Vec<u8> {
-        records.iter().flat_map(|record| pack(record)).collect()
+    let each = |compress: fn(&[u8]) -> Vec<u8>| -> Vec<u8> {
+        records.iter().flat_map(|record| compress(record)).collect()
     };
     for (path, compression) in [
         (dir.file("plain", &all), "none"),
@@ -84,15 +84,15 @@ fn archives_in_zstd_may_have_a_dictionary() {
     let dir = Dir::new();
     let (records, rows) = warc(300);
     let dictionary = zstd::dict::from_samples(&records, 4096).unwrap();
-    let mut packer = zstd::bulk::Compressor::with_dictionary(3, &dictionary).unwrap();
+    let mut compressor = zstd::bulk::Compressor::with_dictionary(3, &dictionary).unwrap();
     let frames: Vec<u8> =
-        records.iter().flat_map(|record| packer.compress(record).unwrap()).collect();
+        records.iter().flat_map(|record| compressor.compress(record).unwrap()).collect();
     assert!(frames.len() < records.iter().flat_map(|record| zstd(record)).count());
     let first = |content: &[u8]| {
         let length = (content.len() as u32).to_le_bytes();
         [&b"\x5d\x2a\x4d\x18"[..], &length, content].concat()
     };
-    for (name, dictionary) in [("plain", dictionary.clone()), ("packed", zstd(&dictionary))] {
+    for (name, dictionary) in [("plain", dictionary.clone()), ("compressed", zstd(&dictionary))] {
         let path = dir.file(name, [first(&dictionary), frames.clone()].concat());
         let (found, error, summary) = read(&plan(&[&path]));
         assert!(error.is_none(), "{error:?}");
@@ -115,12 +115,12 @@ fn damage_below_comes_after_the_rows_before_it() {
     let dir = Dir::new();
     let (records, rows) = warc(300);
     let gzipped: Vec<u8> = records.iter().flat_map(|record| gzip(record)).collect();
-    for (name, packed, expected) in [
+    for (name, compressed, expected) in [
         ("plain", records.concat(), "expected the end of the WARC record that begins at byte"),
         ("gzip", gzipped, "expected the end of a gzip member, found the end of the file"),
         ("zstd", zstd(&records.concat()), "expected the end of a zstd frame, found the end of"),
     ] {
-        let path = dir.file(name, &packed[..packed.len() * 2 / 3]);
+        let path = dir.file(name, &compressed[..compressed.len() * 2 / 3]);
         let (found, error, _) = read(&plan(&[&path]));
         let error = error.unwrap();
         assert!(error.is_input() && error.to_string().contains(expected), "{error}");
@@ -128,8 +128,8 @@ fn damage_below_comes_after_the_rows_before_it() {
         assert!(found.len() > rows.len() / 4 || name == "zstd", "{name}: {} bytes", found.len());
     }
     // Between two records, where their parser sees nothing wrong.
-    let packed = [gzip(&records[0]), b"junk junk junk".to_vec()].concat();
-    let (found, error, _) = read(&plan(&[&dir.file("junk", packed)]));
+    let compressed = [gzip(&records[0]), b"junk junk junk".to_vec()].concat();
+    let (found, error, _) = read(&plan(&[&dir.file("junk", compressed)]));
     assert!(rows.starts_with(&found) && !found.is_empty());
     assert!(error.unwrap().to_string().contains("damaged"));
 }

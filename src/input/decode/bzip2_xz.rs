@@ -147,23 +147,23 @@ mod tests {
 
     /// How a file is compressed.
     #[derive(Clone, Copy, Debug)]
-    enum Packing {
+    enum Kind {
         Bzip2,
         Xz,
     }
 
-    const PACKINGS: [Packing; 2] = [Packing::Bzip2, Packing::Xz];
+    const KINDS: [Kind; 2] = [Kind::Bzip2, Kind::Xz];
 
-    impl Packing {
-        fn pack(self, bytes: &[u8]) -> Vec<u8> {
+    impl Kind {
+        fn compress(self, bytes: &[u8]) -> Vec<u8> {
             match self {
-                Packing::Bzip2 => {
+                Kind::Bzip2 => {
                     let level = bzip2::Compression::fast();
                     let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), level);
                     encoder.write_all(bytes).unwrap();
                     encoder.finish().unwrap()
                 }
-                Packing::Xz => {
+                Kind::Xz => {
                     let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 0);
                     encoder.write_all(bytes).unwrap();
                     encoder.finish().unwrap()
@@ -174,28 +174,28 @@ mod tests {
 
     type Told = (Vec<u8>, Option<io::ErrorKind>);
 
-    fn decode(packing: Packing, packed: &[u8], buffer_bytes: usize) -> Told {
-        let reader = BufReader::with_capacity(buffer_bytes, packed);
+    fn decode(kind: Kind, compressed: &[u8], buffer_bytes: usize) -> Told {
+        let reader = BufReader::with_capacity(buffer_bytes, compressed);
         let mut bytes = Vec::new();
-        let result = match packing {
-            Packing::Bzip2 => bzip2(reader).read_to_end(&mut bytes),
-            Packing::Xz => xz(reader, 1 << 24).unwrap().read_to_end(&mut bytes),
+        let result = match kind {
+            Kind::Bzip2 => bzip2(reader).read_to_end(&mut bytes),
+            Kind::Xz => xz(reader, 1 << 24).unwrap().read_to_end(&mut bytes),
         };
         (bytes, result.err().map(|error| error.kind()))
     }
 
     /// Decodes with buffers of many sizes, because seams are where decoders break.
     fn check(
-        packing: Packing,
-        packed: &[u8],
+        kind: Kind,
+        compressed: &[u8],
         expected: &[u8],
         error: Option<io::ErrorKind>,
         why: &str,
     ) {
         for buffer_bytes in [1, 2, 3, 7, 64, 1 << 16] {
-            let (bytes, found) = decode(packing, packed, buffer_bytes);
-            assert_eq!(show(&bytes).to_string(), show(expected).to_string(), "{why}, {packing:?}");
-            assert_eq!(found, error, "{why}, {packing:?}");
+            let (bytes, found) = decode(kind, compressed, buffer_bytes);
+            assert_eq!(show(&bytes).to_string(), show(expected).to_string(), "{why}, {kind:?}");
+            assert_eq!(found, error, "{why}, {kind:?}");
         }
     }
 
@@ -203,29 +203,17 @@ mod tests {
 
     #[test]
     fn streams() {
-        for packing in PACKINGS {
-            let pack = |bytes: &[u8]| packing.pack(bytes);
-            let (one, two) = (pack(b"one\n"), pack(b"two\n"));
-            check(packing, &one, b"one\n", None, "one stream");
-            check(packing, &pack(b""), b"", None, "a stream of nothing");
-            check(packing, &[&one[..], &two].concat(), b"one\ntwo\n", None, "two streams");
-            let three = [&one[..], &pack(b""), &two].concat();
-            check(packing, &three, b"one\ntwo\n", None, "an empty one between");
-            check(packing, &[&one[..], &[0; 40]].concat(), b"one\n", None, "zeros at the end");
-            check(
-                packing,
-                &[&one[..], &[0; 8], &two].concat(),
-                b"one\ntwo\n",
-                None,
-                "zeros between",
-            );
-            check(
-                packing,
-                &[&one[..], b"\0\0\0\0junk junk junk"].concat(),
-                b"one\n",
-                DAMAGED,
-                "junk",
-            );
+        for kind in KINDS {
+            let compress = |bytes: &[u8]| kind.compress(bytes);
+            let (one, two) = (compress(b"one\n"), compress(b"two\n"));
+            check(kind, &one, b"one\n", None, "one stream");
+            check(kind, &compress(b""), b"", None, "a stream of nothing");
+            check(kind, &[&one[..], &two].concat(), b"one\ntwo\n", None, "two streams");
+            let three = [&one[..], &compress(b""), &two].concat();
+            check(kind, &three, b"one\ntwo\n", None, "an empty one between");
+            check(kind, &[&one[..], &[0; 40]].concat(), b"one\n", None, "zeros at the end");
+            check(kind, &[&one[..], &[0; 8], &two].concat(), b"one\ntwo\n", None, "zeros between");
+            check(kind, &[&one[..], b"\0\0\0\0junk junk junk"].concat(), b"one\n", DAMAGED, "junk");
         }
     }
 
@@ -233,14 +221,14 @@ mod tests {
     fn damage_comes_after_what_could_be_read() {
         let text: Vec<u8> =
             (0..80_000).flat_map(|i| format!("http://{i}.test/\n").into_bytes()).collect();
-        for packing in PACKINGS {
-            let pack = |bytes: &[u8]| packing.pack(bytes);
-            let mut packed = pack(&text);
-            let at = packed.len() * 3 / 4;
-            packed[at] ^= 0x55;
-            packed[at + 1] ^= 0x55;
-            let (bytes, error) = decode(packing, &packed, 1 << 10);
-            assert_eq!(error, DAMAGED, "{packing:?}");
+        for kind in KINDS {
+            let compress = |bytes: &[u8]| kind.compress(bytes);
+            let mut compressed = compress(&text);
+            let at = compressed.len() * 3 / 4;
+            compressed[at] ^= 0x55;
+            compressed[at + 1] ^= 0x55;
+            let (bytes, error) = decode(kind, &compressed, 1 << 10);
+            assert_eq!(error, DAMAGED, "{kind:?}");
             assert!(bytes.len() > text.len() / 2, "{} of {}", bytes.len(), text.len());
             assert!(bytes.len() <= text.len() && bytes[..text.len() / 2] == text[..text.len() / 2]);
         }
@@ -258,23 +246,23 @@ mod tests {
                 }
             }
         }
-        let packed = Packing::Bzip2.pack(b"one\n");
+        let compressed = Kind::Bzip2.compress(b"one\n");
         let mut bytes = Vec::new();
-        let result = bzip2(BufReader::new(Failing(&packed))).read_to_end(&mut bytes);
+        let result = bzip2(BufReader::new(Failing(&compressed))).read_to_end(&mut bytes);
         assert_eq!(bytes, b"one\n");
         assert_eq!(result.unwrap_err().kind(), io::ErrorKind::ConnectionReset);
     }
 
     #[test]
     fn cut_anywhere() {
-        for packing in PACKINGS {
-            let pack = |bytes: &[u8]| packing.pack(bytes);
-            let (one, two) = (pack(b"one\n"), pack(b"two\n"));
+        for kind in KINDS {
+            let compress = |bytes: &[u8]| kind.compress(bytes);
+            let (one, two) = (compress(b"one\n"), compress(b"two\n"));
             for end in 1..two.len() {
-                let packed = [&one[..], &two[..end]].concat();
-                let (bytes, error) = decode(packing, &packed, 16);
+                let compressed = [&one[..], &two[..end]].concat();
+                let (bytes, error) = decode(kind, &compressed, 16);
                 assert!(bytes.starts_with(b"one\n"), "{end}: {bytes:?}");
-                assert_eq!(error, Some(io::ErrorKind::UnexpectedEof), "{end} bytes, {packing:?}");
+                assert_eq!(error, Some(io::ErrorKind::UnexpectedEof), "{end} bytes, {kind:?}");
             }
         }
     }
@@ -289,10 +277,11 @@ mod tests {
         let stream = liblzma::stream::Stream::new_stream_encoder(&filters, check).unwrap();
         let mut encoder = liblzma::write::XzEncoder::new_stream(Vec::new(), stream);
         encoder.write_all(b"a line\n").unwrap();
-        let packed = encoder.finish().unwrap();
+        let compressed = encoder.finish().unwrap();
         for (memory_bytes_max, is_enough) in [(8 << 20, false), (9 << 20, true)] {
             let mut bytes = Vec::new();
-            let error = xz(&packed[..], memory_bytes_max).unwrap().read_to_end(&mut bytes).err();
+            let error =
+                xz(&compressed[..], memory_bytes_max).unwrap().read_to_end(&mut bytes).err();
             assert_eq!(error.is_none(), is_enough);
             assert_eq!(error.as_ref().is_some_and(is_xz_memory_limit), !is_enough, "{error:?}");
         }

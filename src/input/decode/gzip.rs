@@ -110,18 +110,18 @@ mod tests {
     }
 
     /// What came out before the end or the error.
-    fn decode(packed: &[u8], buffer_bytes: usize) -> (Vec<u8>, Option<Error>) {
+    fn decode(compressed: &[u8], buffer_bytes: usize) -> (Vec<u8>, Option<Error>) {
         let mut bytes = Vec::new();
-        let mut decoder = Gzip::new(BufReader::with_capacity(buffer_bytes, packed));
+        let mut decoder = Gzip::new(BufReader::with_capacity(buffer_bytes, compressed));
         let error = decoder.read_to_end(&mut bytes).err();
         let decoded = bytes.len() as u64;
         (bytes, error.map(|error| explain(Compression::Gzip, error, "a", decoded)))
     }
 
     /// Checks with buffers of many sizes, because seams between buffers are where decoders break.
-    fn check(packed: &[u8], expected: &[u8], error: Option<&str>, why: &str) {
+    fn check(compressed: &[u8], expected: &[u8], error: Option<&str>, why: &str) {
         for buffer_bytes in [1, 2, 3, 7, 64, 1 << 16] {
-            let (bytes, found) = decode(packed, buffer_bytes);
+            let (bytes, found) = decode(compressed, buffer_bytes);
             assert_eq!(show(&bytes).to_string(), show(expected).to_string(), "{why}");
             match (&found, error) {
                 (None, None) => {}
@@ -155,8 +155,8 @@ mod tests {
     fn gzip_cut_anywhere() {
         let (one, two) = (gzip(b"one\n"), gzip(b"two\n"));
         for end in 1..two.len() {
-            let packed = [&one[..], &two[..end]].concat();
-            let (bytes, error) = decode(&packed, 16);
+            let compressed = [&one[..], &two[..end]].concat();
+            let (bytes, error) = decode(&compressed, 16);
             assert!(bytes.starts_with(b"one\n"), "{end}: {bytes:?}");
             let error = error.unwrap_or_else(|| panic!("{end} bytes: no error"));
             assert!(error.to_string().contains("cut short"), "{end}: {error}");

@@ -137,16 +137,16 @@ mod tests {
         [&b"\x53\x2a\x4d\x18"[..], &(bytes.len() as u32).to_le_bytes(), bytes].concat()
     }
 
-    fn decode(packed: &[u8], buffer_bytes: usize) -> (Vec<u8>, Option<io::ErrorKind>) {
+    fn decode(compressed: &[u8], buffer_bytes: usize) -> (Vec<u8>, Option<io::ErrorKind>) {
         let mut bytes = Vec::new();
-        let mut decoder = Lz4::new(BufReader::with_capacity(buffer_bytes, packed));
+        let mut decoder = Lz4::new(BufReader::with_capacity(buffer_bytes, compressed));
         let error = decoder.read_to_end(&mut bytes).err();
         (bytes, error.map(|error| error.kind()))
     }
 
-    fn check(packed: &[u8], expected: &[u8], error: Option<io::ErrorKind>, why: &str) {
+    fn check(compressed: &[u8], expected: &[u8], error: Option<io::ErrorKind>, why: &str) {
         for buffer_bytes in [1, 2, 3, 7, 64, 1 << 16] {
-            let (bytes, found) = decode(packed, buffer_bytes);
+            let (bytes, found) = decode(compressed, buffer_bytes);
             assert_eq!(show(&bytes).to_string(), show(expected).to_string(), "{why}");
             assert_eq!(found, error, "{why}");
         }
@@ -186,8 +186,8 @@ mod tests {
     fn cut_anywhere() {
         for second in [lz4(b"two\n"), lz4_of_stream(b"two\n")] {
             for end in 1..second.len() {
-                let packed = [&lz4(b"one\n")[..], &second[..end]].concat();
-                let (bytes, error) = decode(&packed, 16);
+                let compressed = [&lz4(b"one\n")[..], &second[..end]].concat();
+                let (bytes, error) = decode(&compressed, 16);
                 assert!(bytes.starts_with(b"one\n"), "{end}: {bytes:?}");
                 assert_eq!(error, Some(io::ErrorKind::UnexpectedEof), "{end} bytes");
             }

@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Compression {
     /// Not at all.
     #[default]

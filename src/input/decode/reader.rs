@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Read};
 use super::bzip2_xz::{self, Bzip2, Xz};
 use super::gzip::Gzip;
 use super::lz4::Lz4;
-use super::zstd::{Unpacker, Unpacking, window_bytes_within};
+use super::zstd::{DecompressOptions, Decompressor, window_bytes_within};
 use super::{Compression, explain};
 use crate::error::Error;
 use crate::input::disk::Disk;
@@ -13,26 +13,26 @@ use crate::input::disk::Disk;
 /// Memory in bytes that the xz decoder takes besides its dictionary, rounded up generously.
 const XZ_BYTES_BESIDE: u64 = 1 << 20;
 
-/// Bytes read from a packed file at once. Reason: many of the windows of 32 KiB of gzip.
-const PACKED_BUFFER_BYTES: usize = 128 << 10;
+/// Bytes read from a compressed file at once. Reason: several windows of gzip, which have 32 KiB.
+const COMPRESSED_BUFFER_BYTES: usize = 128 << 10;
 
-/// What the decoders read: the first bytes, which were looked at already, then the rest.
-type Packed = BufReader<io::Chain<io::Cursor<Vec<u8>>, Disk>>;
+/// What the decoders read: the first bytes, which were read before, then the rest.
+type Compressed = BufReader<io::Chain<io::Cursor<Vec<u8>>, Disk>>;
 
-/// A buffered reader for a decoder. `head` was read from `disk` already.
-fn packed(head: Vec<u8>, disk: Disk) -> Packed {
-    BufReader::with_capacity(PACKED_BUFFER_BYTES, io::Cursor::new(head).chain(disk))
+/// A buffered reader for a decoder. `head` was read from `disk` before.
+fn compressed(head: Vec<u8>, disk: Disk) -> Compressed {
+    BufReader::with_capacity(COMPRESSED_BUFFER_BYTES, io::Cursor::new(head).chain(disk))
 }
 
 /// Where decoded bytes come from.
 pub(crate) enum Reader {
     Plain(Disk),
-    Gzip(Box<Gzip<Packed>>),
-    Zstd(Box<Unpacker>),
-    Bzip2(Box<Bzip2<Packed>>),
+    Gzip(Box<Gzip<Compressed>>),
+    Zstd(Box<Decompressor>),
+    Bzip2(Box<Bzip2<Compressed>>),
     /// With the most memory that the decoder may take, in bytes.
-    Xz(Box<Xz<Packed>>, u64),
-    Lz4(Box<Lz4<Packed>>),
+    Xz(Box<Xz<Compressed>>, u64),
+    Lz4(Box<Lz4<Compressed>>),
     #[cfg(test)]
     Test(Box<dyn Read + Send>),
 }
@@ -45,21 +45,20 @@ impl Reader {
         head: Vec<u8>,
         disk: Disk,
         window_bytes_max: u64,
-        how: Unpacking,
+        options: DecompressOptions,
     ) -> io::Result<(Reader, Vec<u8>)> {
         let reader = match compression {
             Compression::None => return Ok((Reader::Plain(disk), head)),
             Compression::Zstd => {
-                Reader::Zstd(Box::new(Unpacker::new(head, disk, window_bytes_max, how)?))
+                Reader::Zstd(Box::new(Decompressor::new(head, disk, window_bytes_max, options)?))
             }
-            Compression::Gzip => Reader::Gzip(Box::new(Gzip::new(packed(head, disk)))),
-            Compression::Bzip2 => Reader::Bzip2(Box::new(bzip2_xz::bzip2(packed(head, disk)))),
+            Compression::Gzip => Reader::Gzip(Box::new(Gzip::new(compressed(head, disk)))),
+            Compression::Bzip2 => Reader::Bzip2(Box::new(bzip2_xz::bzip2(compressed(head, disk)))),
             Compression::Xz => {
-                // What is for the window, and what the decoder takes beside it.
                 let bytes_max = window_bytes_within(window_bytes_max) + XZ_BYTES_BESIDE;
-                Reader::Xz(Box::new(bzip2_xz::xz(packed(head, disk), bytes_max)?), bytes_max)
+                Reader::Xz(Box::new(bzip2_xz::xz(compressed(head, disk), bytes_max)?), bytes_max)
             }
-            Compression::Lz4 => Reader::Lz4(Box::new(Lz4::new(packed(head, disk)))),
+            Compression::Lz4 => Reader::Lz4(Box::new(Lz4::new(compressed(head, disk)))),
         };
         Ok((reader, Vec::new()))
     }
@@ -73,7 +72,7 @@ impl Reader {
                 buffer.reserve(left.map_or(bytes, |left| left.min(bytes)));
                 disk.fill(buffer, bytes)
             }
-            Reader::Zstd(unpacker) => unpacker.fill(buffer, bytes),
+            Reader::Zstd(decompressor) => decompressor.fill(buffer, bytes),
             Reader::Gzip(decoder) => read_into(decoder, buffer, bytes),
             Reader::Bzip2(decoder) => read_into(decoder, buffer, bytes),
             Reader::Xz(decoder, _) => read_into(decoder, buffer, bytes),
@@ -88,7 +87,7 @@ impl Reader {
     /// `shown` is the name of the file in messages.
     pub(crate) fn explain(&mut self, error: io::Error, shown: &str, decoded: u64) -> Error {
         match self {
-            Reader::Zstd(unpacker) => unpacker.explain(error, shown, decoded),
+            Reader::Zstd(decompressor) => decompressor.explain(error, shown, decoded),
             Reader::Gzip(_) => explain(Compression::Gzip, error, shown, decoded),
             Reader::Bzip2(_) => explain(Compression::Bzip2, error, shown, decoded),
             Reader::Xz(_, memory_bytes_max) if bzip2_xz::is_xz_memory_limit(&error) => {

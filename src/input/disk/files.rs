@@ -68,7 +68,7 @@ pub(crate) fn list(plan: &InputPlan) -> Result<List> {
             list.walk(path)?;
         } else {
             return Err(Error::input(format!(
-                "{}: expected a file, found a directory; give -r to read all files in it",
+                "{}: expected a file, found a folder; give -r to read all files in it",
                 show_input(&path)
             )));
         }
@@ -248,7 +248,7 @@ mod tests {
         let found = error(&plan(&[&file, &missing]));
         assert!(found.contains("mis\\x1bsing: cannot read: No such file"), "{found}");
         let found = error(&plan(&[dir.path()]));
-        assert!(found.contains("found a directory; give -r"), "{found}");
+        assert!(found.contains("found a folder; give -r"), "{found}");
         let found = error(&plan(&[&file.join("b")]));
         assert!(found.contains("Not a directory"), "{found}");
         let all = list(&plan(&[&file, &file])).unwrap();

@@ -111,6 +111,7 @@ pub(crate) struct Origin {
 
 /// What the contents are distinguished by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Signal {
     /// Digests.
     Digest,

@@ -64,7 +64,7 @@ pub(super) fn signal_name(signal: Signal) -> &'static str {
         Signal::Digest => "digest",
         Signal::CanonicalLink | Signal::CanonicalLinkAlone => "canonical-link",
         Signal::Size => "size",
-        Signal::None => "none",
+        Signal::None => Evidence::NO_SIGNAL,
     }
 }
 

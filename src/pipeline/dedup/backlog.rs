@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mapped_file_that_changes_is_told() {
+    fn a_change_of_a_mapped_file_is_reported() {
         use std::os::unix::fs::FileExt as _;
         let folder = tempfile::tempdir().unwrap();
         let (backlog, _) = lines_of_a_file(folder.path(), true);
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_told() {
+    fn damage_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let (backlog, _) = lines_of_a_file(folder.path(), false);
         backlog.writer.get_ref().set_len(1000).unwrap();

@@ -10,8 +10,7 @@ use crate::cluster::{ClusterSet, Seen};
 use crate::error::Result;
 use crate::pipeline::scan::walk::{Worker, each_entry_again};
 use crate::pipeline::scan::{Pass, Scan, input_changed};
-use crate::pipeline::threads::pool::Pool;
-use crate::pipeline::{Job, Outcome, line_place};
+use crate::pipeline::{Job, Outcome, RunContext, line_place};
 use crate::record::{Entry, Record, Workspace};
 
 /// A line that is a duplicate.
@@ -41,6 +40,7 @@ pub enum Checked {
 pub fn check(job: &Job) -> Result<Checked> {
     let budget = job.budget();
     let pool = job.pool()?;
+    let run = RunContext { job, pool: &pool };
     let set = ClusterSet::default();
     let mut found = None;
     // The records that a full set does not know.
@@ -59,7 +59,7 @@ pub fn check(job: &Job) -> Result<Checked> {
             }
             let overflow = rest.as_mut().map(|rest| &mut rest.overflow);
             let mut line_number = batch.first_line;
-            for marked in mark(job, &set, overflow, &pool, batch, tally)? {
+            for marked in mark(run, &set, overflow, batch, tally)? {
                 let rest = rest.as_mut();
                 found = first_unmarked(job, &marked, &mut workspace, &mut line_number, rest)?;
                 if found.is_some() {
@@ -72,9 +72,8 @@ pub fn check(job: &Job) -> Result<Checked> {
     memory.table_bytes = set.memory_bytes();
     if let Some(rest) = rest {
         memory.spilled_bytes = rest.backlog.bytes() + rest.overflow.spilled_bytes();
-        // A line before the one that was found may be a duplicate of another that the
-        // set does not know.
-        found = rest.first_duplicate(job, &pool, &set)?.or(found);
+        // An earlier line may be a duplicate of another that the set does not know.
+        found = rest.first_duplicate(run, &set)?.or(found);
     }
     // A duplicate before a damaged place is a valid answer.
     if found.is_none() {
@@ -141,17 +140,12 @@ impl Rest {
         self.backlog.push(record, &text)
     }
 
-    /// The first of the lines that is a duplicate.
-    fn first_duplicate(
-        mut self,
-        job: &Job,
-        pool: &Pool,
-        set: &ClusterSet,
-    ) -> Result<Option<NumberedUrl>> {
-        let (mut first, _) = self.overflow.first_of_each(job, pool, set, &Seen::default())?;
+    /// Returns the first of the lines that is a duplicate.
+    fn first_duplicate(mut self, run: RunContext, set: &ClusterSet) -> Result<Option<NumberedUrl>> {
+        let (mut first, _) = self.overflow.first_of_each(run, set, &Seen::default())?;
         let mut text = Vec::new();
         let keeps = |number| Ok(!self.overflow.is_next(&mut first, number)?);
-        self.backlog.read(job.input.separator, keeps, |piece, is_end| {
+        self.backlog.read(run.job.input.separator, keeps, |piece, is_end| {
             text.extend_from_slice(piece);
             Ok(if is_end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;

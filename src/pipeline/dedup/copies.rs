@@ -43,7 +43,7 @@ impl Copies {
                 kept.extend_from_slice(text);
                 Ok::<_, Infallible>(())
             });
-            marked.done().map(|()| kept)
+            marked.verify_and_release().map(|()| kept)
         };
         pool.map(Stage::Clustering, chunks.len(), copy)
     }

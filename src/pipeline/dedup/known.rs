@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::pipeline::scan::layouts::Parcel;
 use crate::pipeline::scan::walk::{Worker, walk};
 use crate::pipeline::scan::{Pass, Scan};
-use crate::pipeline::{Job, Outcome, temp};
+use crate::pipeline::{Job, Outcome, RunContext, temp};
 
 /// Returns the clusters of all that `job` reads, for a run with the same key and profile that
 /// leaves them out; and what was read.
@@ -28,6 +28,7 @@ use crate::pipeline::{Job, Outcome, temp};
 /// Failure: an error if a file is damaged, since the known URLs would be incomplete.
 pub fn known(job: &Job) -> Result<(Seen, Outcome)> {
     let pool = job.pool()?;
+    let run = RunContext { job, pool: &pool };
     let budget = job.budget();
     let seen = Seen::new(job.key.clone(), &job.canonicalizer.profile().digest());
     let mut overflow: Option<Overflow> = None;
@@ -41,8 +42,8 @@ pub fn known(job: &Job) -> Result<(Seen, Outcome)> {
                 overflow = Some(Overflow::new(job, budget)?);
                 memory.spilled_after_lines = Some(batch.first_line);
             }
-            for marked in mark(job, seen.set(), overflow.as_mut(), &pool, batch, tally)? {
-                marked.done()?;
+            for marked in mark(run, seen.set(), overflow.as_mut(), batch, tally)? {
+                marked.verify_and_release()?;
             }
             Ok(ControlFlow::Continue(()))
         },
@@ -51,7 +52,7 @@ pub fn known(job: &Job) -> Result<(Seen, Outcome)> {
     let seen = match overflow.filter(|overflow| overflow.count > 0) {
         None => seen,
         Some(mut overflow) => {
-            let (_, unique) = overflow.first_of_each(job, &pool, seen.set(), &seen)?;
+            let (_, unique) = overflow.first_of_each(run, seen.set(), &seen)?;
             memory.spilled_bytes = overflow.spilled_bytes();
             tally.unique += unique;
             tally.duplicate += overflow.count - unique;

@@ -6,11 +6,11 @@ use super::texts::{Texts, TextsBuilder};
 use crate::cluster::{ClusterSet, Flags, KeepBitmap, Outlook, Scattered};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::pipeline::Job;
 use crate::pipeline::scan::layouts::Parcel;
 use crate::pipeline::scan::walk::{Worker, walk};
 use crate::pipeline::scan::{Batch, BatchChunk};
-use crate::pipeline::threads::pool::{Pool, Stage};
+use crate::pipeline::threads::pool::Stage;
+use crate::pipeline::{Job, RunContext};
 use crate::report::Tally;
 
 /// What a worker makes of a chunk.
@@ -70,10 +70,9 @@ pub(super) const RECORDS_ALONE: u64 = 1 << 16;
 /// Marks the records of a batch that are the first of their cluster, or with `overflow` those that
 /// may be, and counts them.
 pub(super) fn mark(
-    job: &Job,
+    RunContext { job, pool }: RunContext,
     set: &ClusterSet,
     mut overflow: Option<&mut Overflow>,
-    pool: &Pool,
     Batch { chunks: sifted, .. }: Batch<Sifted>,
     tally: &mut Tally,
 ) -> Result<Vec<MarkedChunk>> {
@@ -137,8 +136,8 @@ impl MarkedChunk {
 
     /// Checks that the chunk did not change while it was read, and gives its memory back.
     ///
-    /// Failure: it was not what it seemed to be.
-    pub(super) fn done(self) -> Result<()> {
+    /// Failure: an input error, if its mapped file was cut short.
+    pub(super) fn verify_and_release(self) -> Result<()> {
         self.chunk.verify()?;
         self.chunk.release();
         Ok(())

@@ -19,9 +19,9 @@ use super::scan::layouts::Parcel;
 use super::scan::walk;
 use super::scan::walk::Worker;
 use super::scan::{Batch, FORM_BYTES, Pass, RECORD_BYTES, Scan, WasRead};
-use super::threads::aside::{Aside, aside};
+use super::threads::consumer::{Consumer, with_consumer};
 use super::threads::pool::{Pool, Stage};
-use super::{Job, Outcome};
+use super::{Job, Outcome, RunContext};
 use crate::canonical::{Canonical, Notation};
 use crate::cluster::Seen;
 use crate::error::Result;
@@ -70,6 +70,7 @@ impl Print {
 }
 
 /// What to write, and which URLs to leave out.
+#[derive(Debug)]
 pub struct DedupPlan<'a> {
     /// What is written for a cluster.
     pub print: Print,
@@ -105,6 +106,7 @@ enum BatchLines {
 /// written. A configuration error if the key or the profile of the job is not that of
 /// [`DedupPlan::seen`].
 pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome> {
+    plan.seen.check_fits(&job.key, &job.canonicalizer.profile().digest())?;
     let pool = job.pool()?;
     let copies = Copies::default();
     let mut deduping = Deduping {
@@ -120,8 +122,8 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
     let mut writer =
         Writer { job, output: &mut *output, copies: &copies, backlog: None, records: 0 };
     let write = |batch| pool.time(Stage::Writing, || writer.write(batch));
-    let stop = Stop::default();
-    let (read, end) = aside(1, &stop, write, |to_writer| deduping.read(&stop, to_writer))?;
+    let stop = job.input.stop.part();
+    let (read, end) = with_consumer(1, &stop, write, |to_writer| deduping.read(&stop, to_writer))?;
     let backlog = writer.backlog;
     deduping.finish(read, end, backlog, output)
 }
@@ -151,7 +153,7 @@ impl Deduping<'_> {
     fn read(
         &mut self,
         stop: &Stop,
-        to_writer: Aside<MarkedBatch>,
+        to_writer: Consumer<MarkedBatch>,
     ) -> Result<(WasRead, Result<()>)> {
         let (job, pool, print, workers_copy) =
             (self.job, self.pool, self.plan.print, self.workers_copy);
@@ -171,8 +173,8 @@ impl Deduping<'_> {
         drop(to_writer);
         let seen = self.plan.seen;
         self.outcome.memory.table_bytes = seen.set().memory_bytes();
-        if self.overflow.is_none() && seen.key().is_none() {
-            // Nobody asks for them any more: given back while the last batch is written.
+        if self.overflow.is_none() && !seen.is_to_be_written() {
+            // The fingerprints are no longer needed: freed while the last batch is written.
             pool.each_partition(|partition| seen.set().forget(partition));
         }
         read
@@ -194,7 +196,7 @@ impl Deduping<'_> {
             (Print::Line, Some(first)) => walk::header(&first.parcel, job),
             _ => Vec::new(),
         };
-        let chunks = mark(job, set, self.overflow.as_mut(), pool, batch, tally)?;
+        let chunks = mark(RunContext { job, pool }, set, self.overflow.as_mut(), batch, tally)?;
         let records = chunks.iter().map(|marked| marked.texts.len()).sum::<u64>();
         let lines = match self.overflow {
             Some(_) => BatchLines::Candidates(chunks),
@@ -218,8 +220,9 @@ impl Deduping<'_> {
         let finished = match (self.overflow.take(), backlog) {
             (Some(overflow), Some(backlog)) => {
                 let written = self.write_candidates(overflow, backlog, output);
-                // Nobody finishes the output of a run that fails.
-                written.and_then(|()| if end.is_err() { output.pass_on() } else { Ok(()) })
+                // The output of a run that fails is not finished, so flush it here.
+                written
+                    .and_then(|()| if end.is_err() { output.flush_if_streaming() } else { Ok(()) })
             }
             _ => Ok(()),
         };
@@ -238,7 +241,8 @@ impl Deduping<'_> {
         let Outcome { tally, memory, .. } = &mut self.outcome;
         memory.spilled_bytes = backlog.bytes();
         output.rely_on_page_cache();
-        let unique = overflow.finish(self.job, self.pool, self.plan.seen, backlog, output)?;
+        let run = RunContext { job: self.job, pool: self.pool };
+        let unique = overflow.finish(run, self.plan.seen, backlog, output)?;
         memory.spilled_bytes += overflow.spilled_bytes();
         tally.unique += unique;
         tally.duplicate += overflow.count - unique;
@@ -284,7 +288,7 @@ impl Writer<'_> {
                     if !self.output.is_null() {
                         marked.each_kept(separator, |text| self.output.write(text))?;
                     }
-                    marked.done()?;
+                    marked.verify_and_release()?;
                 }
             }
             BatchLines::Copied(kept) => {
@@ -294,13 +298,13 @@ impl Writer<'_> {
                     self.copies.give_back(kept);
                 }
             }
-            BatchLines::Candidates(chunks) => return self.let_wait(&chunks),
+            BatchLines::Candidates(chunks) => return self.push_to_backlog(&chunks),
         }
-        self.output.pass_on()
+        self.output.flush_if_streaming()
     }
 
-    /// Lets the marked lines wait.
-    fn let_wait(&mut self, chunks: &[MarkedChunk]) -> Result<()> {
+    /// Adds the marked lines to the backlog.
+    fn push_to_backlog(&mut self, chunks: &[MarkedChunk]) -> Result<()> {
         let backlog = match &mut self.backlog {
             Some(backlog) => backlog,
             backlog => {

@@ -17,9 +17,9 @@ use crate::cluster::{
 };
 use crate::error::Result;
 use crate::pipeline::budget::Budget;
+use crate::pipeline::threads::background_writer::write_in_background;
 use crate::pipeline::threads::pool::{Pool, try_each_partition_with};
-use crate::pipeline::threads::relay::relay;
-use crate::pipeline::{Job, temp};
+use crate::pipeline::{Job, RunContext, temp};
 use crate::report::Output;
 
 /// The records that wait for the end of the input.
@@ -69,21 +69,20 @@ impl Overflow {
     /// their cluster, and returns how many.
     pub(super) fn finish(
         &mut self,
-        job: &Job,
-        pool: &Pool,
+        run: RunContext,
         seen: &Seen,
         backlog: Backlog,
         output: &mut Output,
     ) -> Result<u64> {
-        let (mut first, count) = self.first_of_each(job, pool, seen.set(), seen)?;
-        let separator = job.input.separator;
+        let (mut first, count) = self.first_of_each(run, seen.set(), seen)?;
+        let separator = run.job.input.separator;
         let keeps = |number| self.is_next(&mut first, number);
-        relay(pool, output, |relay| {
+        write_in_background(run.pool, output, |writer| {
             backlog.read(separator, keeps, |text, is_end| {
-                relay.write(text)?;
+                writer.write(text)?;
                 // The last line of a file may lack its separator.
                 if is_end && text.last() != Some(&separator) {
-                    relay.write(&[separator])?;
+                    writer.write(&[separator])?;
                 }
                 Ok(ControlFlow::Continue(()))
             })
@@ -95,16 +94,15 @@ impl Overflow {
     /// of their cluster, and in neither `set` nor `seen`; and how many there are.
     pub(super) fn first_of_each(
         &mut self,
-        job: &Job,
-        pool: &Pool,
+        RunContext { job, pool }: RunContext,
         set: &ClusterSet,
         seen: &Seen,
     ) -> Result<(NumberLookup, u64)> {
         self.candidates.finish().map_err(|error| temp::failed(&self.folder, error))?;
         let kept = Numbers::new(temp::open(&self.folder)?);
-        let fresh = match seen.key() {
-            Some(_) => Some(Sorted::new(temp::open(&self.folder)?)),
-            None => None,
+        let fresh = match seen.is_to_be_written() {
+            true => Some(Sorted::new(temp::open(&self.folder)?)),
+            false => None,
         };
         let capacity = self.budget.sort_capacity(Firsts::BYTES_PER_RECORD);
         let ledger = Ledger { set, seen, kept: &kept, fresh: fresh.as_ref() };

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_end_otherwise_are_told() {
+    fn lines_that_end_otherwise_are_noticed() {
         let chunk = b"a\r\nb";
         let mut texts_builder = TextsBuilder::new(2);
         texts_builder.push(chunk, &chunk[3..4], b'\n');

@@ -60,7 +60,8 @@ pub fn evaluate(job: &Job, learned: &Outcome, mut truth: Truth) -> Result<Evalua
     Ok(evaluation)
 }
 
-/// The rows of a truth table, one after the other.
+/// Reads the rows of a truth table in order.
+#[derive(Debug)]
 pub struct Truth {
     chunks: Input,
     name: String,

@@ -7,17 +7,30 @@ use std::time::Duration;
 use super::delivery::{Delivered, Message};
 use super::layouts::Parcel;
 use crate::error::{Error, Result};
-use crate::limits::{BATCH_CHUNKS, BATCH_CHUNKS_LAST, BATCH_OWN_BYTES, BATCH_OWN_BYTES_MIN};
+use crate::limits::BATCH_CHUNKS;
+use crate::pipeline::budget::BATCH_OWN_BYTES;
 use crate::pipeline::threads::pool::{Pool, Stage};
+
+/// Fewest chunks in a batch that is cut short because the input ends soon.
+///
+/// Reason: they take a hundredth of a second to write, and many threads get some chunks each.
+const BATCH_CHUNKS_LAST: usize = 16;
+
+/// Bytes of lines outside mapped files that are awaited before the workers are woken, where the
+/// lines come from files.
+///
+/// Reason: waking the workers takes as long as processing some lines. With one mebibyte instead of
+/// four, runs took as long (benches/record/performance-log.md, packed lists).
+const BATCH_OWN_BYTES_MIN: usize = 4 << 20;
 
 /// How long the next chunk of a mapped file is awaited. Reason: it is there within some
 /// microseconds, unless the disk has yet to read it, or the file ends and a slow pipe follows.
 const CUTTING_MAX: Duration = Duration::from_millis(2);
 
-/// How long the next chunk is awaited while few are there, where all input is files, some of them
-/// packed. Reason: most packings take some milliseconds for one, and what takes longer is not held
-/// up by working on few at once.
-const UNPACKING_MAX: Duration = Duration::from_millis(20);
+/// How long the next chunk is awaited while there are few, if all input is files, some of them
+/// compressed. Reason: most formats take some milliseconds to decompress a chunk; where it takes
+/// longer, processing few chunks at once does not slow reading down.
+const DECOMPRESSING_MAX: Duration = Duration::from_millis(20);
 
 /// How long gathered chunks wait for more. Reason: a full batch does not save as much time as a
 /// slower disk would cost.
@@ -100,12 +113,12 @@ impl<'a> Batches<'a> {
         let mut batch = Batch { first_line: self.lines, chunks: Vec::new() };
         let mut so_far = BatchSoFar::default();
         loop {
-            let Part { parcels, goes_on, is_over, reading } =
-                next_part(self.receiver, &mut so_far, self.bytes_max, self.chunks);
+            let Arrivals { parcels, goes_on, is_over, reading } =
+                next_arrivals(self.receiver, &mut so_far, self.bytes_max, self.chunks);
             self.is_over = is_over;
             let fraction_read = parcels.last().and_then(|parcel| parcel.fraction_read);
             self.fraction_read = fraction_read.or(self.fraction_read);
-            let made = work_off(pool, &parcels, new_worker, work)?;
+            let made = process(pool, &parcels, new_worker, work)?;
             for (parcel, (lines, made)) in parcels.into_iter().zip(made) {
                 let files = self.lines_by_file.len().max(parcel.file() + 1);
                 self.lines_by_file.resize(files, 0);
@@ -121,8 +134,9 @@ impl<'a> Batches<'a> {
     }
 }
 
-/// Gives every chunk to a worker; nobody gets a fixed part. Results in the order of the chunks.
-fn work_off<W, T: Send + Sync>(
+/// Lets the workers process all chunks; none has a fixed share. Returns the results in the order of
+/// the chunks.
+fn process<W, T: Send + Sync>(
     pool: &Pool,
     batch: &[Parcel],
     new_worker: &(impl Fn() -> W + Sync),
@@ -149,7 +163,6 @@ fn work_off<W, T: Send + Sync>(
     }
 }
 
-/// Why the lock of what has changed can be had.
 const NO_PANIC: &str = "no thread panics while it holds the lock";
 
 /// The chunks of a batch so far.
@@ -158,12 +171,13 @@ struct BatchSoFar {
     chunks: usize,
     /// Bytes of memory that the chunks take, with what is kept of them.
     bytes: u64,
+    /// Bytes of lines outside mapped files.
     own_bytes: usize,
 }
 
-/// Chunks of a batch that have come. Workers walk them and take fingerprints at once; the clusters
-/// wait until the batch is complete.
-struct Part {
+/// Chunks that have arrived for a batch. Workers walk them and compute fingerprints at once;
+/// finding clusters waits until the batch is complete.
+struct Arrivals {
     parcels: Vec<Parcel>,
     /// Have all chunks been taken, while the thread that reads is decompressing more, or reading
     /// them from the disk? Then the batch goes on.
@@ -176,18 +190,19 @@ struct Part {
 /// Returns the chunks that are there, at least one unless the input has ended or those gathered so
 /// far have waited long enough; and whether reading has failed.
 ///
-/// Not waiting for a full batch lets a slow pipe's lines through as they come. Mapped files have
-/// only to be cut, which is awaited: what is learned from a batch of one chunk says little of the
-/// rest. Of packed files some chunks are awaited, whose first half is done while more are
-/// unpacked; the second half, which takes longer for each chunk the fewer there are of them,
-/// waits for a full batch. So it is with mapped files that the disk has yet to read.
-fn next_part(
+/// - Pipe: chunks are taken as they come; there is no waiting for a full batch.
+/// - Mapped file: the next chunk is awaited, because it only has to be cut. A batch of one chunk
+///   would say little about the memory that the rest of the input needs.
+/// - Compressed file, or a mapped one that the disk has yet to read: hash chunks as they arrive,
+///   but probe the set only with a full batch (probing costs more per chunk in short batches).
+fn next_arrivals(
     receiver: &Receiver<Result<Message>>,
     gathered: &mut BatchSoFar,
     bytes_max: u64,
     before: usize,
-) -> Part {
-    let mut part = Part { parcels: Vec::new(), goes_on: false, is_over: false, reading: Ok(()) };
+) -> Arrivals {
+    let mut arrivals =
+        Arrivals { parcels: Vec::new(), goes_on: false, is_over: false, reading: Ok(()) };
     let mut own_bytes = 0;
     let mut wait = (gathered.chunks > 0).then_some(GATHERING_MAX);
     loop {
@@ -199,18 +214,18 @@ fn next_part(
             Ok(Ok(Message::Chunk(delivered))) => delivered,
             // The next chunk waits for the room that the chunks gathered here take.
             Ok(Ok(Message::NoRoom { bytes_inside })) if bytes_inside <= gathered.bytes => {
-                return part;
+                return arrivals;
             }
             Ok(Ok(Message::NoRoom { .. })) => continue,
-            Ok(Err(error)) => return Part { reading: Err(error), ..part },
+            Ok(Err(error)) => return Arrivals { reading: Err(error), ..arrivals },
             Err(why) => {
-                let is_awaited = part.parcels.last().is_some_and(|chunk| {
-                    let is_by_reader = chunk.is_by_caller() || chunk.is_mapped();
+                let is_awaited = arrivals.parcels.last().is_some_and(|chunk| {
+                    let is_by_reader = chunk.decoded_on_reader_thread() || chunk.is_mapped();
                     is_by_reader && chunk.fraction_read.is_some()
                 });
-                part.goes_on = why == RecvTimeoutError::Timeout && is_awaited;
-                part.is_over = why == RecvTimeoutError::Disconnected;
-                return part;
+                arrivals.goes_on = why == RecvTimeoutError::Timeout && is_awaited;
+                arrivals.is_over = why == RecvTimeoutError::Disconnected;
+                return arrivals;
             }
         };
         drop(queued);
@@ -220,24 +235,24 @@ fn next_part(
         gathered.bytes += bytes;
         gathered.chunks += 1;
         let fraction_read = chunk.fraction_read;
-        part.parcels.push(chunk);
+        arrivals.parcels.push(chunk);
         let is_full = gathered.own_bytes >= BATCH_OWN_BYTES || gathered.bytes >= bytes_max;
         if is_full || gathered.chunks >= chunks_max(before + gathered.chunks, fraction_read) {
-            return part;
+            return arrivals;
         }
-        let is_packed = fraction_read.is_some() && !is_mapped;
-        wait = Some(patience(is_mapped, is_packed, own_bytes, before));
+        let is_compressed = fraction_read.is_some() && !is_mapped;
+        wait = Some(patience(is_mapped, is_compressed, own_bytes, before));
     }
 }
 
-/// How long one more chunk is awaited behind a mapped one, or one of a packed file, when there are
-/// `own_bytes` to be worked on, and were `before` chunks in earlier batches.
-fn patience(is_mapped: bool, is_packed: bool, own_bytes: usize, before: usize) -> Duration {
-    // Not for the first batch: while it is awaited, there is none before it to be worked on.
-    let is_awaited = is_packed && before > 0 && own_bytes < BATCH_OWN_BYTES_MIN;
+/// How long the next chunk is awaited after a mapped one, or after one of a compressed file, when
+/// `own_bytes` bytes have arrived, and earlier batches had `before` chunks.
+fn patience(is_mapped: bool, is_compressed: bool, own_bytes: usize, before: usize) -> Duration {
+    // Not for the first batch: the workers have nothing else to do meanwhile.
+    let is_awaited = is_compressed && before > 0 && own_bytes < BATCH_OWN_BYTES_MIN;
     match (is_mapped, is_awaited) {
         (true, _) => CUTTING_MAX,
-        (_, true) => UNPACKING_MAX,
+        (_, true) => DECOMPRESSING_MAX,
         _ => Duration::ZERO,
     }
 }
@@ -295,21 +310,21 @@ mod tests {
         for (number, parcel) in parcels_of(map, Some(0.1)).into_iter().enumerate() {
             assert_eq!(parcel.is_mapped(), map);
             sender.send(Ok(delivered(parcel, 100))).unwrap();
-            let part = next_part(&receiver, &mut gathered, u64::MAX, 0);
-            // The batch goes on: more is being unpacked, or read from the disk.
-            assert!(part.goes_on && part.parcels.len() == 1);
+            let arrivals = next_arrivals(&receiver, &mut gathered, u64::MAX, 0);
+            // The batch goes on: more is being decompressed, or read from the disk.
+            assert!(arrivals.goes_on && arrivals.parcels.len() == 1);
             assert_eq!((gathered.chunks, gathered.bytes), (number + 1, 100 * (number as u64 + 1)));
         }
         assert!(gathered.chunks == 3 && (gathered.own_bytes > 0) != map);
         sender.send(Err(Error::internal("damaged"))).unwrap();
-        let part = next_part(&receiver, &mut gathered, u64::MAX, 0);
-        assert!(part.parcels.is_empty() && !part.goes_on && part.reading.is_err());
+        let arrivals = next_arrivals(&receiver, &mut gathered, u64::MAX, 0);
+        assert!(arrivals.parcels.is_empty() && !arrivals.goes_on && arrivals.reading.is_err());
         // Nobody knows whether more comes in time.
-        let part = next_part(&receiver, &mut gathered, u64::MAX, 0);
-        assert!(part.parcels.is_empty() && !part.goes_on && !part.is_over);
+        let arrivals = next_arrivals(&receiver, &mut gathered, u64::MAX, 0);
+        assert!(arrivals.parcels.is_empty() && !arrivals.goes_on && !arrivals.is_over);
         drop(sender);
-        let part = next_part(&receiver, &mut gathered, u64::MAX, 0);
-        assert!(part.parcels.is_empty() && part.is_over && part.reading.is_ok());
+        let arrivals = next_arrivals(&receiver, &mut gathered, u64::MAX, 0);
+        assert!(arrivals.parcels.is_empty() && arrivals.is_over && arrivals.reading.is_ok());
     }
 
     #[test]
@@ -324,32 +339,32 @@ mod tests {
         send_chunk();
         // They take some of it.
         sender.send(no_room(101)).unwrap();
-        let part = next_part(&receiver, &mut gathered, u64::MAX, 0);
-        assert!(part.goes_on && part.parcels.len() == 1);
+        let arrivals = next_arrivals(&receiver, &mut gathered, u64::MAX, 0);
+        assert!(arrivals.goes_on && arrivals.parcels.len() == 1);
         send_chunk();
         sender.send(no_room(200)).unwrap();
         send_chunk();
-        let part = next_part(&receiver, &mut gathered, u64::MAX, 0);
-        assert!(!part.goes_on && !part.is_over && part.parcels.len() == 1);
-        // Nor is any time lost when all was worked off before it is told.
+        let arrivals = next_arrivals(&receiver, &mut gathered, u64::MAX, 0);
+        assert!(!arrivals.goes_on && !arrivals.is_over && arrivals.parcels.len() == 1);
+        // Nor is any time lost if all was processed before the message comes.
         let mut gathered = BatchSoFar { chunks: 1, bytes: 100, ..BatchSoFar::default() };
-        let part = next_part(&receiver, &mut gathered, u64::MAX, 0);
-        assert!(part.goes_on && part.parcels.len() == 1);
+        let arrivals = next_arrivals(&receiver, &mut gathered, u64::MAX, 0);
+        assert!(arrivals.goes_on && arrivals.parcels.len() == 1);
         sender.send(no_room(200)).unwrap();
-        let part = next_part(&receiver, &mut gathered, u64::MAX, 0);
-        assert!(!part.goes_on && !part.is_over && part.parcels.is_empty());
+        let arrivals = next_arrivals(&receiver, &mut gathered, u64::MAX, 0);
+        assert!(!arrivals.goes_on && !arrivals.is_over && arrivals.parcels.is_empty());
     }
 
     #[test]
-    fn few_chunks_of_a_packed_file_wait_for_more() {
-        for (is_mapped, is_packed, own_bytes, before, expected, why) in [
+    fn few_chunks_of_a_compressed_file_wait_for_more() {
+        for (is_mapped, is_compressed, own_bytes, before, expected, why) in [
             (true, false, 0, 0, CUTTING_MAX, "it has only to be cut"),
             (false, true, 1 << 20, 0, Duration::ZERO, "the first batch"),
-            (false, true, 1 << 20, 1, UNPACKING_MAX, "few"),
+            (false, true, 1 << 20, 1, DECOMPRESSING_MAX, "few"),
             (false, true, BATCH_OWN_BYTES_MIN, 1, Duration::ZERO, "enough"),
             (false, false, 1 << 20, 1, Duration::ZERO, "a pipe"),
         ] {
-            assert_eq!(patience(is_mapped, is_packed, own_bytes, before), expected, "{why}");
+            assert_eq!(patience(is_mapped, is_compressed, own_bytes, before), expected, "{why}");
         }
     }
 
@@ -360,15 +375,15 @@ mod tests {
         for parcel in parcels(None) {
             sender.send(Ok(delivered(parcel, 100))).unwrap();
         }
-        let part = next_part(&receiver, &mut BatchSoFar::default(), u64::MAX, 0);
-        assert!(part.parcels.len() == 3 && !part.goes_on);
+        let arrivals = next_arrivals(&receiver, &mut BatchSoFar::default(), u64::MAX, 0);
+        assert!(arrivals.parcels.len() == 3 && !arrivals.goes_on);
         // What was gathered counts.
         for parcel in parcels(Some(0.1)) {
             sender.send(Ok(delivered(parcel, 100))).unwrap();
         }
         let mut gathered = BatchSoFar { chunks: 5, bytes: 500, ..BatchSoFar::default() };
-        let part = next_part(&receiver, &mut gathered, 700, 0);
-        assert!(part.parcels.len() == 2 && !part.goes_on);
+        let arrivals = next_arrivals(&receiver, &mut gathered, 700, 0);
+        assert!(arrivals.parcels.len() == 2 && !arrivals.goes_on);
     }
 
     #[test]

@@ -8,8 +8,8 @@ use super::layouts::Parcel;
 use crate::error::Result;
 use crate::limits::CHUNK_BYTES;
 use crate::pipeline::budget::AHEAD_BYTES;
+use crate::pipeline::threads::permits::CpuPermit;
 use crate::pipeline::threads::pool::{Pool, Stage};
-use crate::pipeline::threads::seats::Seat;
 
 /// Delivers chunks from the reader to the workers, within the memory that they may take.
 pub(super) struct Delivery<'a> {
@@ -21,11 +21,11 @@ pub(super) struct Delivery<'a> {
     pool: &'a Pool,
     /// Was the last chunk one of a file, and read or decompressed by the reader itself?
     was_own: bool,
-    /// Were the last chunk and the one before both read or unpacked by the reader itself? One alone
-    /// stands where two pieces meet that others have unpacked.
-    is_unpacking: bool,
-    /// The seat for the processor that unpacking takes.
-    seat: Option<Seat<'a>>,
+    /// Was that so for the last two chunks? A single such chunk may only join two pieces that other
+    /// threads have decompressed.
+    is_decompressing: bool,
+    /// The permit for the processor that decompressing takes.
+    permit: Option<CpuPermit<'a>>,
 }
 
 impl<'a> Delivery<'a> {
@@ -41,18 +41,18 @@ impl<'a> Delivery<'a> {
             sender,
             pool,
             was_own: false,
-            is_unpacking: false,
-            seat: None,
+            is_decompressing: false,
+            permit: None,
         }
     }
 
-    /// Takes a processor from the workers, if the next chunk is likely to need one: who is waited
-    /// for has it alone. Otherwise leaves it to them.
-    pub(super) fn take_seat(&mut self) {
-        if !self.is_unpacking {
-            self.seat = None;
-        } else if self.seat.is_none() {
-            self.seat = Some(self.pool.take_seat());
+    /// Takes a permit from the workers if the next chunk is likely to be decompressed by this
+    /// thread, which they will wait for. Otherwise returns it to them.
+    pub(super) fn acquire_permit(&mut self) {
+        if !self.is_decompressing {
+            self.permit = None;
+        } else if self.permit.is_none() {
+            self.permit = Some(self.pool.acquire_permit());
         }
     }
 
@@ -64,8 +64,8 @@ impl<'a> Delivery<'a> {
     /// Delivers `parcel`, of which `bytes_kept` will be kept beside its own. `false` if nobody
     /// takes it any more.
     pub(super) fn deliver(&mut self, mut parcel: Parcel, bytes_kept: u64) -> bool {
-        let is_own = parcel.is_by_caller() && parcel.fraction_read.is_some();
-        self.is_unpacking = is_own && self.was_own;
+        let is_own = parcel.decoded_on_reader_thread() && parcel.fraction_read.is_some();
+        self.is_decompressing = is_own && self.was_own;
         self.was_own = is_own;
         let own_bytes = parcel.memory_bytes() as u64;
         // The first chunk of each mapped file counts as well, so that few files are open at once.
@@ -73,17 +73,17 @@ impl<'a> Delivery<'a> {
             if parcel.is_mapped() && parcel.starts_file() { CHUNK_BYTES as u64 } else { own_bytes };
         let bytes = own_bytes + bytes_kept;
         let ticket = self.flow.try_enter(bytes).unwrap_or_else(|| {
-            self.seat = None;
+            self.permit = None;
             let flow = Arc::clone(&self.flow);
-            flow.enter_telling(bytes, |bytes_inside| {
-                // An error is no news: if nobody receives any more, sending the chunk will fail,
+            flow.enter_reporting(bytes, |bytes_inside| {
+                // An error can be ignored: if nobody receives any more, sending the chunk fails,
                 // too.
                 let _ = self.send(Ok(Message::NoRoom { bytes_inside }));
             })
         });
         parcel.hold(ticket);
         let queued = self.queue.try_enter(queued_bytes).unwrap_or_else(|| {
-            self.seat = None;
+            self.permit = None;
             self.queue.enter(queued_bytes)
         });
         self.send(Ok(Message::Chunk(Delivered { parcel, bytes, queued })))
@@ -93,7 +93,7 @@ impl<'a> Delivery<'a> {
     pub(super) fn send(&mut self, one: Result<Message>) -> bool {
         match self.sender.try_send(one) {
             Err(TrySendError::Full(one)) => {
-                self.seat = None;
+                self.permit = None;
                 self.sender.send(one).is_ok()
             }
             sent => sent.is_ok(),
@@ -132,7 +132,7 @@ mod tests {
     /// Of one mapped file a whole batch may wait; of chunks in memory, and of several mapped files,
     /// as many as [`AHEAD_BYTES`] allows.
     #[test]
-    fn so_much_waits_for_the_workers() {
+    fn what_waits_for_the_workers_is_bounded() {
         let chunks_of = |text: &[u8], map: bool, files: usize| -> Vec<Chunk> {
             let mut file = tempfile::NamedTempFile::new().unwrap();
             file.write_all(text).unwrap();

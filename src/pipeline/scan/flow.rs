@@ -30,27 +30,31 @@ impl Flow {
 
     /// Waits until there is room for `bytes` more.
     pub(crate) fn enter(self: &Arc<Flow>, bytes: u64) -> Ticket {
-        self.enter_telling(bytes, |_| ())
+        self.enter_reporting(bytes, |_| ())
     }
 
     /// Waits until there is room for `bytes` more. Before it waits, and whenever others have left
-    /// and there is still no room, `tell` gets to know how much is inside.
-    pub(super) fn enter_telling(self: &Arc<Flow>, bytes: u64, mut tell: impl FnMut(u64)) -> Ticket {
-        let mut told = None;
+    /// and there is still no room, `report` is called with the bytes in flight.
+    pub(super) fn enter_reporting(
+        self: &Arc<Flow>,
+        bytes: u64,
+        mut report: impl FnMut(u64),
+    ) -> Ticket {
+        let mut reported = None;
         loop {
             let mut inside = self.lock();
             if let Some(ticket) = self.let_in(&mut inside, bytes) {
                 return ticket;
             }
-            if told == Some(*inside) {
+            if reported == Some(*inside) {
                 let left = self.left.wait(inside);
                 drop(left.expect("no thread panics while it counts"));
                 continue;
             }
-            // Not under the lock: who is told may take time, in which others leave.
-            told = Some(*inside);
+            // Without the lock: the call may take time, and others may leave meanwhile.
+            reported = Some(*inside);
             drop(inside);
-            told.into_iter().for_each(&mut tell);
+            reported.into_iter().for_each(&mut report);
         }
     }
 
@@ -105,15 +109,15 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_tells_how_much_is_inside() {
+    fn bytes_in_flight_are_reported_while_waiting() {
         let flow = Flow::new(10);
         let mut inside: Vec<Ticket> = [3, 3, 4].map(|bytes| flow.try_enter(bytes).unwrap()).into();
-        let mut told = Vec::new();
-        drop(flow.enter_telling(8, |bytes| {
-            told.push(bytes);
+        let mut reported = Vec::new();
+        drop(flow.enter_reporting(8, |bytes| {
+            reported.push(bytes);
             inside.pop();
         }));
-        assert_eq!(told, [10, 6, 3]);
+        assert_eq!(reported, [10, 6, 3]);
         assert_eq!(*flow.lock(), 0);
     }
 }

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::input::{Chunk, Container};
 use crate::pipeline::Job;
-use crate::record::formats::{self, FieldMap};
 use crate::record::{
-    BaseUrl, Layout, LineFormat, QuotedRows, ReadOptions, RecordFilter, bom_bytes, detect,
+    BaseUrl, FieldMap, FirstLines, Layout, LineFormat, QuotedRows, ReadOptions, RecordFilter,
+    bom_bytes, detect, formats,
 };
 
 /// How the records of a job's files are found.
@@ -187,7 +187,7 @@ impl Layouts {
         let bytes = chunk.bytes();
         let mut layout = match &self.plan.format {
             _ if container.is_some() => {
-                let rows = container.map(|container| formats::rows(container.name()));
+                let rows = container.map(|container| formats::container_rows(container.name()));
                 Layout { format: rows, ..Layout::default() }
             }
             None => detect::detect(bytes, self.options)?,
@@ -197,21 +197,26 @@ impl Layouts {
         if let (None, Some(base)) = (&layout.format, &self.plan.base) {
             layout.format = Some(formats::relative_lines(base));
         }
-        let start = &bytes[..bytes.len().min(detect::SAMPLE_BYTES)];
-        let count = |byte: u8| memchr::memchr_iter(byte, start).count();
-        layout.has_nuls =
-            layout.is_list() && self.options.separator != 0 && count(0) > count(b'\n');
-        // Not where the user has said that it is a list.
-        if self.plan.format.is_none() && layout.is_list() {
-            layout.seeming = detect::seeming(bytes, self.options).map(Arc::new);
-        }
-        layout.odd_fields = detect::odd_fields(&layout, bytes, self.options);
+        let is_told = self.plan.format.is_some();
+        layout.first_lines = FirstLines::of(bytes, &layout, is_told, self.options).into();
         layout.base.clone_from(&self.plan.base);
         layout.filter.clone_from(&self.plan.filter);
+        self.share_format(&mut layout);
         Ok(layout)
     }
 
-    /// Returns the layout of a file that starts with `bytes`, as somebody has said.
+    /// Lets a file have the format of the file before it if the two are equal. Reason: the layouts
+    /// of all files are kept, and the header of a table may be long.
+    fn share_format(&self, layout: &mut Layout) {
+        let before = self.current.as_ref().and_then(|(_, before)| before.format.as_ref());
+        if let (Some(format), Some(before)) = (&mut layout.format, before)
+            && **format == **before
+        {
+            *format = Arc::clone(before);
+        }
+    }
+
+    /// Returns the layout of a file that starts with `bytes`, as it was asked for.
     fn as_told(&self, choice: &FormatChoice, bytes: &[u8]) -> Result<Layout> {
         match choice {
             FormatChoice::Named(name) => detect::as_told(name, bytes, self.options),

@@ -44,7 +44,8 @@ impl<'a> Scan<'a> {
     /// Makes a pass that keeps [`RECORD_BYTES`] of each record.
     pub(super) fn new(job: &'a Job, pool: &'a Pool, pass: Pass<'a>) -> Self {
         let record_bytes: fn(&Parcel, u64) -> u64 = |_, records| records * RECORD_BYTES;
-        Scan { job, pool, pass, record_bytes, reads_pages: false, stop: Stop::default() }
+        let stop = job.input.stop.part();
+        Scan { job, pool, pass, record_bytes, reads_pages: false, stop }
     }
 
     /// Makes the pass stop waiting for streams when `stop` is requested.
@@ -101,8 +102,8 @@ impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
         let files_in_all = input.files().len();
         // Frees the list of files, which may be long.
         drop(plan);
-        if let Some(crew) = job.unpackers() {
-            input.unpack_with(crew);
+        if let Some(crew) = job.decompressors() {
+            input.decompress_with(crew);
         }
         let progress = Progress::begin(job, pass.name, &input);
         std::thread::scope(|scope| {
@@ -118,7 +119,8 @@ impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
             })?;
             let mut batches = Batches::new(&receiver, budget.batch_bytes());
             let (mut end, mut is_whole) = (Ok(()), true);
-            while end.is_ok() && is_whole && !batches.is_over() {
+            let is_cancelled = || job.input.stop.is_asked();
+            while end.is_ok() && is_whole && !batches.is_over() && !is_cancelled() {
                 let batch;
                 (batch, end) = batches.next(pool, &new_worker, &work)?;
                 if !batch.chunks.is_empty() {
@@ -128,6 +130,10 @@ impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
             }
             let (lines, lines_by_file) = (batches.lines(), batches.into_lines_by_file());
             drop((receiver, at_end));
+            if is_cancelled() {
+                // What was read may end anywhere.
+                return Err(Error::cancelled());
+            }
             let mut files: Vec<InputFile> =
                 reader.join().map_err(|_| Error::internal("the reader has panicked"))?;
             for (file, lines) in files.iter_mut().zip(lines_by_file) {
@@ -192,7 +198,7 @@ fn read(
     let mut formats: Vec<(Layout, bool)> = Vec::new();
     let mut is_over = false;
     while !is_over {
-        delivery.take_seat();
+        delivery.acquire_permit();
         let (chunk, error) = match delivery.time_reading(|| input.next()) {
             None => (None, None),
             Some(Ok(chunk)) => (Some(chunk), None),

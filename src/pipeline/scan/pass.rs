@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::input::{Input, InputPlan};
 use crate::pipeline::InputFile;
+use crate::pipeline::spool::refuse_streams;
 
 /// Receives the progress of a job: on the thread that has called it, after every batch, some 100 MB
 /// at most. Most jobs make one or two passes, and one more over temporary files where memory was
@@ -17,7 +18,8 @@ pub trait ProgressListener: Sync {
     fn end(&self);
 }
 
-/// Nobody.
+/// Ignores all progress.
+#[derive(Clone, Copy, Debug)]
 pub struct NoProgress;
 
 impl ProgressListener for NoProgress {
@@ -75,7 +77,10 @@ impl<'a> Pass<'a> {
     pub(super) fn open(&self, plan: &InputPlan) -> Result<Input> {
         match self.first {
             None => Input::open(plan),
-            Some(first) => Input::open_again(plan, first.files.iter().map(|file| &file.summary)),
+            Some(first) => {
+                refuse_streams(plan)?;
+                Input::open_again(plan, first.files.iter().map(|file| &file.summary))
+            }
         }
     }
 }

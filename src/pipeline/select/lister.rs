@@ -6,15 +6,14 @@ use std::sync::{Arc, Mutex};
 use crate::error::Result;
 use crate::input::Stop;
 use crate::pipeline::scan::flow::{Flow, Ticket};
-use crate::pipeline::threads::aside::{Aside, aside};
+use crate::pipeline::threads::consumer::{Consumer, with_consumer};
 use crate::pipeline::threads::pool::{Pool, Stage};
 use crate::report::{Listing, ListingWriter};
 
 /// The workers' end of the thread that writes a listing.
 pub(super) struct Lister {
-    /// To the writer: a part with the room that it takes, or `None` if what has been written
-    /// is to be handed on.
-    full: Aside<Option<(Listing, Ticket)>>,
+    /// To the writer: a part with the ticket for its memory, or `None` to flush what was written.
+    full: Consumer<Option<(Listing, Ticket)>>,
     flow: Arc<Flow>,
     /// Written parts, to be filled again.
     empty: Mutex<Receiver<Listing>>,
@@ -44,7 +43,7 @@ pub(super) fn list<T>(
     let (back, empty) = mpsc::channel();
     let (blank, empty) = (writer.part(), Mutex::new(empty));
     let write = move |part: Option<(Listing, Ticket)>| {
-        let Some((mut part, _ticket)) = part else { return writer.pass_on() };
+        let Some((mut part, _ticket)) = part else { return writer.flush_if_streaming() };
         pool.time(Stage::Writing, || writer.write(&part))?;
         if part.bytes() <= ahead.part_bytes {
             part.clear();
@@ -53,7 +52,7 @@ pub(super) fn list<T>(
         }
         Ok(())
     };
-    aside(ahead.parts, &Stop::default(), write, |full| {
+    with_consumer(ahead.parts, &Stop::default(), write, |full| {
         fill(&Lister { full, flow: Flow::new(ahead.bytes), empty, blank })
     })
 }
@@ -71,8 +70,8 @@ impl Lister {
         self.full.send(Some((part, ticket)))
     }
 
-    /// Hands on what has been written so far, if somebody may be waiting for it.
-    pub(super) fn pass_on(&self) -> Result<()> {
+    /// Flushes what has been written so far, if a reader may be waiting for it.
+    pub(super) fn flush_if_streaming(&self) -> Result<()> {
         self.full.send(None)
     }
 }
@@ -82,7 +81,7 @@ mod tests {
     use super::*;
     use crate::canonical::Profile;
     use crate::error::Error;
-    use crate::report::{Claims, Listed, Provenance};
+    use crate::report::{ClaimedPaths, Listed, Provenance};
 
     fn made_by() -> Provenance {
         Provenance::of(&Profile::named("crawl").unwrap())
@@ -99,7 +98,7 @@ mod tests {
         let longest = Ahead { part_bytes: 0, ..AHEAD };
         let alone = Ahead { bytes: 1, ..AHEAD };
         for ahead in [AHEAD, alone, longest, Ahead { parts: 0, ..AHEAD }] {
-            let mut output = Claims::new(&[]).open(Some(&path)).unwrap();
+            let mut output = ClaimedPaths::new(&[]).open(Some(&path)).unwrap();
             let mut writer =
                 ListingWriter::new(&mut output, Listed::Dropped, b'\n', None, &made_by()).unwrap();
             let given = list(&pool, &mut writer, ahead, |lister| {
@@ -108,7 +107,7 @@ mod tests {
                     assert_eq!(part.bytes(), 0);
                     part.dropped(number, 1, "case", b"A\t", b"a");
                     lister.write(part)?;
-                    lister.pass_on()?;
+                    lister.flush_if_streaming()?;
                 }
                 Ok(7)
             });
@@ -130,7 +129,7 @@ mod tests {
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, 0o600.into()).unwrap();
         // Both ends are open, and nobody reads.
         let _reader = std::fs::OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
-        let mut output = Claims::new(&[]).open(Some(&pipe)).unwrap();
+        let mut output = ClaimedPaths::new(&[]).open(Some(&pipe)).unwrap();
         let mut writer =
             ListingWriter::new(&mut output, Listed::Dropped, b'\n', None, &made_by()).unwrap();
         let ahead = Ahead { parts: 100, bytes: 10 << 20, part_bytes: 0 };
@@ -146,17 +145,17 @@ mod tests {
             // Now somebody reads.
             let mut pipe = std::fs::File::open(&pipe).unwrap();
             std::thread::spawn(move || std::io::copy(&mut pipe, &mut std::io::sink()));
-            lister.pass_on()?;
+            lister.flush_if_streaming()?;
             Ok(is_full)
         });
         assert!(given.unwrap());
     }
 
     #[test]
-    fn errors_are_told() {
+    fn errors_are_returned() {
         let pool = Pool::start(1).unwrap();
         let full = std::path::Path::new("/dev/full");
-        let mut output = Claims::new(&[]).open(Some(full)).unwrap();
+        let mut output = ClaimedPaths::new(&[]).open(Some(full)).unwrap();
         let mut writer =
             ListingWriter::new(&mut output, Listed::Dropped, b'\n', None, &made_by()).unwrap();
         let error = list(&pool, &mut writer, AHEAD, |lister| {

@@ -11,8 +11,8 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::SelectPlan;
+use super::format::text_bytes;
 use super::spellings::{SpellingFiles, SpellingWriter, Spellings};
-use super::tell::text_bytes;
 use crate::cluster::{
     Census, ChunkLines, Clusters, Flags, Gathered, KeepBitmap, Member, OtherLines, PARTITIONS,
     Scattered, Settled, Wanted,
@@ -24,7 +24,7 @@ use crate::pipeline::scan::layouts::Parcel;
 use crate::pipeline::scan::walk::{Worker, each_entry_again, walk};
 use crate::pipeline::scan::{BatchChunk, Pass, RECORD_BYTES, Scan, WasRead, input_changed};
 use crate::pipeline::threads::pool::{Pool, Stage, try_each_partition};
-use crate::pipeline::{InputFile, Job, temp};
+use crate::pipeline::{InputFile, Job, RunContext, temp};
 use crate::record::Entry;
 use crate::report::Tally;
 
@@ -61,8 +61,7 @@ pub(super) enum GatherPass<'a> {
 
 /// Gathers the lines of the clusters that `plan` wants, and with `has_dropped` the dropped lines.
 pub(super) fn gather(
-    job: &Job,
-    pool: &Pool,
+    RunContext { job, pool }: RunContext,
     plan: &SelectPlan,
     has_dropped: bool,
     reading: GatherPass,
@@ -70,7 +69,7 @@ pub(super) fn gather(
     let (folder, budget) = (&job.memory.temp_dir, job.budget());
     let failed = |error| temp::failed(folder, error);
     let wanted = |lines: u64| Wanted {
-        whole: plan.tells_spellings() && plan.filter.wants(lines),
+        whole: plan.writes_spellings() && plan.filter.wants(lines),
         others: has_dropped && lines > 1,
     };
     let (lines, files) = (temp::open_some(folder)?, temp::open_some(folder)?);

@@ -4,11 +4,11 @@
 //! (`members.rs`) to be formatted (`format.rs`). Streams are spooled first (see `spool.rs`), so
 //! that they can be read twice. Where all clusters are written whole, one pass gathers everything.
 
+mod format;
 mod lister;
 mod members;
 mod representatives;
 mod spellings;
-mod tell;
 
 use std::ops::{ControlFlow, Range};
 
@@ -16,17 +16,17 @@ use super::scan::layouts::Parcel;
 use super::scan::walk;
 use super::scan::walk::{Worker, count_lines, each_entry_again, walk};
 use super::scan::{BatchChunk, Pass, RECORD_BYTES, Scan, WasRead, input_changed};
-use super::threads::pool::{Pool, Stage};
-use super::{Job, Outcome, Print};
+use super::threads::pool::Stage;
+use super::{Job, Outcome, Print, RunContext};
 use crate::bytes::decimal::push_number_to;
 use crate::cluster::{Census, Keep, Occurrence, Scattered, line_length};
 use crate::error::Result;
 use crate::record::{Entry, Record, Workspace, without_no_host};
 use crate::report::{Cell, Listed, Listing, ListingWriter, Output, Provenance, Shape};
+use format::text_bytes;
 use lister::{Ahead, list};
 use members::{GatherPass, gather};
 use representatives::{Represented, Rest, Selected};
-use tell::text_bytes;
 
 /// Which clusters are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,11 +80,11 @@ pub struct SelectPlan {
 impl SelectPlan {
     /// Is one reading of the input enough? Otherwise streams have to be spooled first.
     pub fn reads_once(&self) -> bool {
-        self.tells_spellings() && self.filter == ClusterFilter::All
+        self.writes_spellings() && self.filter == ClusterFilter::All
     }
 
     /// Are clusters written with all their spellings?
-    pub(super) fn tells_spellings(&self) -> bool {
+    pub(super) fn writes_spellings(&self) -> bool {
         matches!(self.written, ClusterOutput::Spellings(_))
     }
 
@@ -121,69 +121,67 @@ pub fn select(
     output: &mut Output,
     dropped: Option<&mut Output>,
 ) -> Result<Outcome> {
-    let pool = job.pool()?;
+    let run = RunContext { job, pool: &job.pool()? };
     if plan.reads_once() {
-        select_in_one_pass(job, &pool, plan, output, dropped)
+        select_in_one_pass(run, plan, output, dropped)
     } else {
-        select_in_two_passes(job, &pool, plan, output, dropped)
+        select_in_two_passes(run, plan, output, dropped)
     }
 }
 
 /// For plans that write all clusters whole: everything is gathered while it is counted.
 fn select_in_one_pass(
-    job: &Job,
-    pool: &Pool,
+    run: RunContext,
     plan: &SelectPlan,
     output: &mut Output,
     dropped: Option<&mut Output>,
 ) -> Result<Outcome> {
-    let mut outcome = Outcome::begin(job);
+    let mut outcome = Outcome::begin(run.job);
     let reading = GatherPass::Only(&mut outcome.tally);
-    let mut gathered = gather(job, pool, plan, dropped.is_some(), reading)?;
+    let mut gathered = gather(run, plan, dropped.is_some(), reading)?;
     let files = std::mem::take(&mut gathered.files);
     outcome.tally.set_unique(gathered.count);
-    gathered.write(job, pool, plan, output, dropped)?;
-    outcome.end(files, pool)
+    gathered.write(run, plan, output, dropped)?;
+    outcome.end(files, run.pool)
 }
 
 /// For plans whose output depends on the whole input: a census, and then a second pass over what
 /// it has selected.
 fn select_in_two_passes(
-    job: &Job,
-    pool: &Pool,
+    run: RunContext,
     plan: &SelectPlan,
     output: &mut Output,
     dropped: Option<&mut Output>,
 ) -> Result<Outcome> {
-    let FirstPass { census, mut rest, read, mut outcome } = take_census(job, pool, plan.keep)?;
-    let tells_spellings = plan.tells_spellings();
-    // Where clusters are told whole, how many there are is all that is asked for.
-    let wanted = |lines| !tells_spellings && plan.filter.wants(lines);
+    let FirstPass { census, mut rest, read, mut outcome } = take_census(run, plan.keep)?;
+    let writes_spellings = plan.writes_spellings();
+    // For whole clusters, only their number is needed here.
+    let wanted = |lines| !writes_spellings && plan.filter.wants(lines);
     let (selected, unique) = match &mut rest {
         None => {
-            let forgets = !tells_spellings && dropped.is_none();
-            Selected::listed(pool, &census, forgets, wanted)
+            let forgets = !writes_spellings && dropped.is_none();
+            Selected::listed(run.pool, &census, forgets, wanted)
         }
-        Some(rest) => rest.select(job, pool, &census, wanted)?,
+        Some(rest) => rest.select(run, &census, wanted)?,
     };
     outcome.memory.spilled_bytes = rest.as_ref().map_or(0, Rest::spilled_bytes);
     drop(rest);
-    if !tells_spellings {
-        write_representatives(job, pool, plan, &read, selected, output)?;
+    if !writes_spellings {
+        write_representatives(run, plan, &read, selected, output)?;
     }
-    if tells_spellings || dropped.is_some() {
-        // What the census has no room for cannot be judged by it.
+    if writes_spellings || dropped.is_some() {
+        // A census that has spilled does not know all clusters.
         let has_spilled = outcome.memory.spilled_after_lines.is_some();
         let census = (!has_spilled).then_some(census);
         let reading = GatherPass::Second { first: &read, clusters: unique, census };
-        let gathered = gather(job, pool, plan, dropped.is_some(), reading)?;
+        let gathered = gather(run, plan, dropped.is_some(), reading)?;
         if has_spilled {
             outcome.memory.spilled_bytes += gathered.bytes;
         }
-        gathered.write(job, pool, plan, output, dropped)?;
+        gathered.write(run, plan, output, dropped)?;
     }
     outcome.tally.set_unique(unique);
-    outcome.end(read.files, pool)
+    outcome.end(read.files, run.pool)
 }
 
 /// What is known after the first of two passes.
@@ -198,7 +196,8 @@ struct FirstPass {
 }
 
 /// The first of two passes: counts the lines of each cluster.
-fn take_census(job: &Job, pool: &Pool, keep: Keep) -> Result<FirstPass> {
+fn take_census(run: RunContext, keep: Keep) -> Result<FirstPass> {
+    let RunContext { job, pool } = run;
     let census = Census::new(keep);
     let budget = job.budget();
     let mut rest: Option<Rest> = None;
@@ -231,7 +230,7 @@ fn take_census(job: &Job, pool: &Pool, keep: Keep) -> Result<FirstPass> {
             }
             let count = |partition| census.count(partition, occurrences.iter());
             match &rest {
-                Some(rest) => rest.count(job, pool, &census, &occurrences)?,
+                Some(rest) => rest.count(run, &census, &occurrences)?,
                 None => pool.each_partition(count),
             }
             Ok(ControlFlow::Continue(()))
@@ -244,8 +243,7 @@ fn take_census(job: &Job, pool: &Pool, keep: Keep) -> Result<FirstPass> {
 /// The second pass for representatives: `selected` is in the order of lines, so both are read side
 /// by side.
 fn write_representatives(
-    job: &Job,
-    pool: &Pool,
+    RunContext { job, pool }: RunContext,
     plan: &SelectPlan,
     read: &WasRead,
     mut selected: Selected,
@@ -254,8 +252,8 @@ fn write_representatives(
     let mut writer = plan.writer(job, Listed::Kept, output)?;
     let ahead = Ahead {
         parts: PARTS_AHEAD,
-        // About as much is put together meanwhile.
-        bytes: job.budget().told_bytes() / 2,
+        // The other half is for what is formatted meanwhile.
+        bytes: job.budget().listing_bytes() / 2,
         part_bytes: 2 * job.budget().chunk_bytes(),
     };
     let is_for_programs = plan.shape().is_some();
@@ -293,7 +291,7 @@ fn write_representatives(
                         });
                     parts.into_iter().try_for_each(|part| lister.write(part?))?;
                 }
-                lister.pass_on()?;
+                lister.flush_if_streaming()?;
                 Ok(ControlFlow::Continue(()))
             },
         )
@@ -349,7 +347,7 @@ impl SelectedChunk<'_> {
                     ]);
                 })
             }
-            _ => unreachable!("the writer of representatives has begun a part as the plan says"),
+            _ => unreachable!("the part is of the kind that the plan asks for"),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::cluster::{Census, Cluster, Merged, Occurrence, PARTITIONS, Runs, Unco
 use crate::error::Result;
 use crate::pipeline::budget::Budget;
 use crate::pipeline::threads::pool::{Pool, Stage, try_each_partition};
-use crate::pipeline::{Job, temp};
+use crate::pipeline::{Job, RunContext, temp};
 
 /// The lines that do not fit in a census.
 pub(super) struct Rest {
@@ -28,8 +28,7 @@ impl Rest {
     /// Counts a batch.
     pub(super) fn count(
         &self,
-        job: &Job,
-        pool: &Pool,
+        RunContext { job, pool }: RunContext,
         census: &Census,
         batch: &[Occurrence],
     ) -> Result<()> {
@@ -42,8 +41,7 @@ impl Rest {
     /// `census`, and how many clusters there are in all. To be called when all lines are counted.
     pub(super) fn select(
         &mut self,
-        job: &Job,
-        pool: &Pool,
+        RunContext { job, pool }: RunContext,
         census: &Census,
         wanted: impl Fn(u64) -> bool + Sync,
     ) -> Result<(Selected, u64)> {

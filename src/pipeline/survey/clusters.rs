@@ -80,7 +80,7 @@ pub(super) fn describe_clusters(
         });
         (tally.lines, (members, looked))
     };
-    let mut told = Told::new(largest);
+    let mut described = DescribedClusters::new(largest);
     let mut examples = vec![Looked::default(); unchanged.len()];
     let pass = Pass::again("describing clusters", read);
     Scan::new(job, pool, pass).with_record_bytes(record_bytes).run(
@@ -91,10 +91,10 @@ pub(super) fn describe_clusters(
                 for ((one, all), looked) in unchanged.iter().zip(&mut examples).zip(looked) {
                     one.add(all, first_line, looked);
                 }
-                members.into_iter().for_each(|member| told.add(member, first_line));
+                members.into_iter().for_each(|member| described.add(member, first_line));
             }
-            match told.bytes > job.budget().told_bytes() {
-                true => Err(too_many(job, told.bytes)),
+            match described.bytes > job.budget().listing_bytes() {
+                true => Err(too_many(job, described.bytes)),
                 false => Ok(ControlFlow::Continue(())),
             }
         },
@@ -102,11 +102,11 @@ pub(super) fn describe_clusters(
     for (one, looked) in unchanged.iter().zip(examples) {
         one.replace(&mut findings.levels, looked);
     }
-    told.into_rows()
+    described.into_rows()
 }
 
-/// The clusters that are told, with all their spellings.
-struct Told {
+/// The clusters that are described, with all their spellings.
+struct DescribedClusters {
     rows: Vec<ClusterRow>,
     /// For each row and spelling how many lines have it, and the first of them.
     counts: Vec<Map<Vec<u8>, (u64, u64)>>,
@@ -114,8 +114,8 @@ struct Told {
     bytes: u64,
 }
 
-impl Told {
-    fn new(largest: &[(Fingerprint, Cluster)]) -> Told {
+impl DescribedClusters {
+    fn new(largest: &[(Fingerprint, Cluster)]) -> DescribedClusters {
         let row = |(_, cluster): &(Fingerprint, Cluster)| ClusterRow {
             canonical: Vec::new(),
             lines: cluster.lines,
@@ -123,7 +123,7 @@ impl Told {
             spellings_total: 0,
         };
         let rows: Vec<ClusterRow> = largest.iter().map(row).collect();
-        Told { counts: vec![Map::default(); rows.len()], rows, bytes: 0 }
+        DescribedClusters { counts: vec![Map::default(); rows.len()], rows, bytes: 0 }
     }
 
     /// Adds a line of a chunk that begins after `first_line` lines.

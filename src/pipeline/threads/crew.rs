@@ -82,7 +82,7 @@ pub(crate) fn crew(threads: usize, busy: &BusyThreads) -> Crew {
 /// disk.
 pub fn output_threads() -> OutputThreads {
     let of = |threads| crew(threads, &BusyThreads::default());
-    OutputThreads { packers: Some(of(0)), syncing: Syncing::Meanwhile(of(1)) }
+    OutputThreads { compressors: Some(of(0)), syncing: Syncing::Meanwhile(of(1)) }
 }
 
 /// Starts a thread of `scope` for `work`. Failure: a limit error, if the system refuses one more.
@@ -100,8 +100,8 @@ pub(crate) fn spawn<'scope, T: Send + 'scope>(
 fn start(threads: usize) -> Option<rayon::ThreadPool> {
     rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
-        .thread_name(|number| format!("undust-aside-{number}"))
-        // The panic is printed already; whoever waits for the task sees a broken promise.
+        .thread_name(|number| format!("undust-crew-{number}"))
+        // The panic is already printed; the code that waits for the task sees a broken promise.
         .panic_handler(|_| ())
         .build()
         .ok()

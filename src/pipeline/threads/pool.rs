@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 
-use super::seats::{Seat, Seats};
+use super::permits::{CpuPermit, CpuPermits};
 use crate::cluster::PARTITIONS;
 use crate::error::{Error, Result};
 use crate::pipeline::temp;
 
 /// What a thread may be busy with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Stage {
     /// Reading and decoding, on a thread of its own.
     Reading,
@@ -73,8 +74,8 @@ pub struct StageSeconds {
 /// The workers of a job.
 pub(crate) struct Pool {
     threads: rayon::ThreadPool,
-    seats: Seats,
-    /// Nanoseconds by stage, those of a pool, then by thread.
+    permits: CpuPermits,
+    /// Nanoseconds, by the stages of [`Stage::OF_POOL`], then by thread.
     busy: [Vec<AtomicU64>; 5],
 }
 
@@ -95,13 +96,13 @@ impl Pool {
             let own = matches!(stage, Stage::Reading | Stage::Writing);
             (0..if own { 1 } else { workers }).map(|_| AtomicU64::new(0)).collect()
         });
-        // A thread that reads and the only worker do not wait for each other.
-        Ok(Pool { threads, seats: Seats::new(workers.max(2)), busy })
+        // The thread that reads and a single worker do not wait for each other.
+        Ok(Pool { threads, permits: CpuPermits::new(workers.max(2)), busy })
     }
 
-    /// Takes a seat from the workers, for a thread that they wait for, until that is dropped.
-    pub(crate) fn take_seat(&self) -> Seat<'_> {
-        self.seats.take_first()
+    /// Takes a permit from the workers, for a thread that they wait for, until it is dropped.
+    pub(crate) fn acquire_permit(&self) -> CpuPermit<'_> {
+        self.permits.acquire_with_priority()
     }
 
     /// Calls `each` with the numbers below `count`, which the workers take from one cursor.
@@ -114,7 +115,7 @@ impl Pool {
     ) {
         let cursor = AtomicUsize::new(0);
         self.threads.broadcast(|context| {
-            let mut seat = self.seats.take();
+            let mut permit = self.permits.acquire();
             let mut started = Instant::now();
             let mut worker = new_worker();
             loop {
@@ -123,10 +124,10 @@ impl Pool {
                     break;
                 }
                 each(&mut worker, number);
-                if self.seats.is_asked() {
+                if self.permits.is_requested() {
                     self.add(stage, context.index(), started);
-                    drop(seat);
-                    seat = self.seats.take();
+                    drop(permit);
+                    permit = self.permits.acquire();
                     started = Instant::now();
                 }
             }
@@ -280,37 +281,37 @@ mod tests {
     }
 
     #[test]
-    fn a_seat_is_left_when_it_is_asked_for() {
+    fn a_permit_is_given_up_when_it_is_requested() {
         use std::thread::yield_now;
         use std::time::Duration;
 
         // As many workers as permits.
         let pool = Pool::start(3).unwrap();
-        let [seated, got, late, count] = [(); 4].map(|()| AtomicUsize::new(0));
+        let [running, got, late, count] = [(); 4].map(|()| AtomicUsize::new(0));
         let has_got = || got.load(Ordering::SeqCst) > 0;
         std::thread::scope(|scope| {
             let (ask, asked) = std::sync::mpsc::channel();
             let (pool, got) = (&pool, &got);
             scope.spawn(move || {
                 asked.recv().unwrap();
-                let _seat = pool.take_seat();
+                let _permit = pool.acquire_permit();
                 got.store(1, Ordering::SeqCst);
             });
             pool.each(
                 Stage::Clustering,
                 9,
                 || {
-                    seated.fetch_add(1, Ordering::SeqCst);
+                    running.fetch_add(1, Ordering::SeqCst);
                     ask.clone()
                 },
                 |ask, number| {
                     if number == 0 {
-                        while seated.load(Ordering::SeqCst) < 3 {
+                        while running.load(Ordering::SeqCst) < 3 {
                             yield_now();
                         }
                         ask.send(()).unwrap();
                     }
-                    while !pool.seats.is_asked() && !has_got() {
+                    while !pool.permits.is_requested() && !has_got() {
                         yield_now();
                     }
                     // Three workers that have not given up theirs would be here at once.
@@ -329,7 +330,7 @@ mod tests {
         assert_eq!((count.into_inner(), late.into_inner(), got.into_inner()), (9, 0, 1));
         // The thread that reads and a single worker do not wait for each other.
         let alone = Pool::start(1).unwrap();
-        let _seat = alone.take_seat();
+        let _permit = alone.acquire_permit();
         assert_eq!(alone.map(Stage::Clustering, 3, |number| number), [0, 1, 2]);
     }
 }

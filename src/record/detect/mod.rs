@@ -1,16 +1,18 @@
 //! Detects the format of a file by votes over its first lines. File names do not matter.
 
-pub(super) mod odd_fields;
-pub(super) mod seeming;
+mod first_lines;
+mod odd_fields;
+mod seeming;
 
+pub use first_lines::{FirstLines, FormatVotes};
 pub use odd_fields::OddField;
 pub use seeming::Seeming;
 
-use std::fmt;
 use std::sync::Arc;
 
 use super::entries::{Entries, Entry, Layout, ReadOptions, Workspace};
-use super::formats::{self, FieldMap};
+use super::field_map::FieldMap;
+use super::formats::{self, Unseen};
 use super::line_format::LineFormat;
 use crate::bytes::{Lines, show, without_bom};
 use crate::error::{Error, Result};
@@ -57,37 +59,8 @@ impl FormatGuess {
     }
 }
 
-/// What the formats said to the first lines of a file: the share that each understands of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FormatVotes {
-    /// How many lines they were shown, without empty ones.
-    pub lines: usize,
-    /// The formats that could be, the best first, each with its share in percent.
-    pub shares: Vec<(&'static str, usize)>,
-}
-
-impl FormatVotes {
-    /// The share in percent from which on a format has half of the lines.
-    pub const HALF_PERCENT: usize = 50;
-
-    /// The share in percent of the format with this `name`, if it could be.
-    pub fn share_of(&self, name: &str) -> Option<usize> {
-        self.shares.iter().find(|(other, _)| *other == name).map(|(_, percent)| *percent)
-    }
-}
-
-impl fmt::Display for FormatVotes {
-    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
-        for (at, (name, percent)) in self.shares.iter().enumerate() {
-            write!(out, "{}{name} {percent} %", if at == 0 { "" } else { ", " })?;
-        }
-        Ok(())
-    }
-}
-
-/// The lines by which a file is recognized: the first whole ones of `chunk`, those that end within
-/// [`SAMPLE_BYTES`] or, if none does, the first one. Lines in front of them that are longer than
-/// any may be show nothing.
+/// The sample of a file: the whole lines of `chunk` that end within [`SAMPLE_BYTES`], or else the
+/// first one. Lines at the start that are too long are skipped.
 fn sample(chunk: &[u8], options: ReadOptions) -> Vec<&[u8]> {
     let ReadOptions { separator, line_bytes_max, .. } = options;
     let mut chunk = without_bom(chunk);
@@ -145,7 +118,8 @@ pub fn detect(chunk: &[u8], options: ReadOptions) -> Result<Layout> {
         false => return Err(unsure(&candidates)),
     };
     let shares = candidates.iter().map(|one| (one.layout.name(), one.percent())).collect();
-    Ok(Layout { votes: Some(Arc::new(FormatVotes { lines: lines.len(), shares })), ..layout })
+    let votes = FormatVotes { lines: lines.len(), shares };
+    Ok(Layout { first_lines: FirstLines::of_votes(votes).into(), ..layout })
 }
 
 /// Removes those of `candidates` that would cut off parts of URLs: tables without a header, with
@@ -191,7 +165,7 @@ fn reserved(candidates: &[FormatGuess], lines: &[&[u8]], options: ReadOptions) -
     formats::ALL
         .iter()
         .filter(|format| is_new(format.name))
-        .filter_map(|format| format.plain.map(|plain| of_format(plain())))
+        .filter_map(|format| format.unseen().map(of_format))
         .map(|layout| vote(layout, lines, options))
         .filter(|one| one.records > 0 && one.percent() >= LEAD_MIN_PERCENT)
         .collect()
@@ -207,31 +181,17 @@ pub fn as_told(name: &str, chunk: &[u8], options: ReadOptions) -> Result<Layout>
         return Ok(Layout::default());
     }
     let lines = sample(chunk, options);
-    let known = formats::find(name);
-    let plain = || known.and_then(|format| format.plain).map(|plain| plain());
+    let known = formats::named(name)?;
     if lines.is_empty() {
-        return Ok(plain().map(of_format).unwrap_or_default());
+        return Ok(known.unseen().map(of_format).unwrap_or_default());
     }
-    let shown = known.and_then(|format| (format.recognize)(&lines));
-    shown.or_else(plain).map(of_format).ok_or_else(|| {
-        Error::input(format!(
-            "no line looks like {name}, which has to tell its columns; the first is \"{}\"; {}",
+    match ((known.recognize)(&lines), &known.unseen) {
+        (Some(format), _) => Ok(of_format(format)),
+        (None, Unseen::Has(format)) => Ok(of_format(format())),
+        (None, Unseen::Unreadable(advice)) => Err(Error::input(format!(
+            "no line looks like {name}, which has to tell its columns; the first is \"{}\"; {advice}",
             start_of(lines[0]),
-            way_out(name)
-        ))
-    })
-}
-
-/// What to do with a file of the format `name` that does not tell its columns.
-fn way_out(name: &str) -> &'static str {
-    match name {
-        "w3c" | "cloudfront" => {
-            "put the #Fields: line of the log in front of it, or name its columns by --log-format"
-        }
-        "csv" | "tsv" => {
-            "name the column of URLs, as in --field 1, or leave out --format to have it recognized"
-        }
-        _ => "leave out --format to have it recognized",
+        ))),
     }
 }
 
@@ -263,20 +223,6 @@ pub fn with_fields(
 pub fn understands(layout: &Layout, chunk: &[u8], options: ReadOptions) -> bool {
     let guess = vote(layout.clone(), &sample(chunk, options), options);
     guess.records > guess.strangers
-}
-
-/// The fields of a table that starts with `chunk`, laid out as `layout` says without its filter, of
-/// which most values are not understood.
-pub fn odd_fields(layout: &Layout, chunk: &[u8], options: ReadOptions) -> Vec<OddField> {
-    match layout.format.as_ref().is_some_and(|format| formats::has_columns(format.name())) {
-        true => odd_fields::odd_fields(&sample(chunk, options), layout, options),
-        false => Vec::new(),
-    }
-}
-
-/// What a list that starts with `chunk` may be instead.
-pub fn seeming(chunk: &[u8], options: ReadOptions) -> Option<Seeming> {
-    Seeming::of_list(&sample(chunk, options))
 }
 
 fn of_format(format: Arc<dyn LineFormat>) -> Layout {
@@ -546,23 +492,23 @@ mod tests {
     fn votes_are_told() {
         let layout =
             detect(b"{\"request\": \"GET /a HTTP/1.0\", \"host\": \"a.test\"}\n\n", READING);
-        let votes = layout.unwrap().votes.unwrap();
+        let votes = layout.unwrap().first_lines.votes.clone().unwrap();
         assert_eq!(votes.lines, 1);
         assert_eq!(votes.to_string(), "nginx-json 100 %, jsonl 100 %, lines 0 %");
         assert!(
-            detect(b"http://a.test/\n", READING).unwrap().votes.is_none(),
+            detect(b"http://a.test/\n", READING).unwrap().first_lines.votes.is_none(),
             "nobody had to vote"
         );
-        assert!(as_told("clf", b"x\n", READING).unwrap().votes.is_none());
+        assert!(as_told("clf", b"x\n", READING).unwrap().first_lines.votes.is_none());
     }
 
     #[test]
     fn a_format_that_is_told_is_taken() {
         for format in formats::ALL {
             let told = as_told(format.name, b"something else is this\n", READING);
-            match (format.plain, told) {
-                (Some(plain), Ok(layout)) => {
-                    assert_eq!((layout.name(), plain().name()), (format.name, format.name));
+            match (format.unseen(), told) {
+                (Some(unseen), Ok(layout)) => {
+                    assert_eq!((layout.name(), unseen.name()), (format.name, format.name));
                 }
                 (None, Err(error)) => assert!(error.is_input(), "{error}"),
                 (_, told) => panic!("{}: {told:?}", format.name),

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use memchr::{memchr, memchr_iter, memmem};
 use serde_json::Value;
 
-use crate::record::formats::{cell, first_row, json};
+use crate::limits::COLUMNS_MAX;
+use crate::record::formats::json;
+use crate::record::table::{cell, first_row};
 
 /// Fewest lines for a judgement where the first is not a header.
 const LINES_MIN: usize = 10;
@@ -98,6 +100,9 @@ fn of_table(lines: &[&[u8]]) -> Option<Seeming> {
     let cells = |line: &[u8]| -> Vec<Vec<u8>> {
         line.split(|byte| *byte == delimiter).map(|cell| without_quotes(cell).to_vec()).collect()
     };
+    if memchr_iter(delimiter, lines[0]).count() >= COLUMNS_MAX {
+        return None;
+    }
     let header = cells(lines[0]);
     let is_name = |cell: &Vec<u8>| !cell.is_empty() && !cell.contains(&b'/');
     let has_header = lines.len() > 1

@@ -100,9 +100,9 @@ impl<'a> Cut<'a> {
 
     /// Returns `rest[start..end]` and continues one byte after `after`, where a blank is.
     #[inline]
-    fn take(&mut self, start: usize, end: usize, behind: usize) -> &'a [u8] {
+    fn take(&mut self, start: usize, end: usize, after: usize) -> &'a [u8] {
         let text = &self.rest[start..end];
-        self.rest = self.rest.get(behind + 1..).unwrap_or_default();
+        self.rest = self.rest.get(after + 1..).unwrap_or_default();
         text
     }
 }

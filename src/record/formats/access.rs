@@ -12,12 +12,10 @@
 //! Price: a search for the end of each column up to the last that is wanted. No allocation.
 //! Guard: `tests::reads_what_was_written`, and the twin of `cut.rs`.
 
-mod common_line;
 mod infer;
 
 use std::sync::Arc;
 
-pub(crate) use common_line::CommonLine;
 pub(crate) use infer::{recognize, recognize_clf, recognize_combined, recognize_vhost};
 
 use crate::record::fields::bracketed_time::BracketedTime;
@@ -25,6 +23,7 @@ use crate::record::fields::cut::{Cut, host_value, value};
 use crate::record::fields::request;
 use crate::record::found::{Escapes, Found, Parsed};
 use crate::record::line_format::LineFormat;
+use crate::record::marked::CommonLine;
 use crate::reject::Reject;
 
 /// An access log.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use memchr::memchr_iter;
 
-use super::cell;
 use crate::record::fields::time;
+use crate::record::table::cell;
 use crate::record::{Found, LineFormat, Parsed, is_status};
 use crate::reject::Reject;
 
@@ -26,7 +26,7 @@ const SHARE_MIN_PERCENT: usize = 90;
 ///   three more for the original of a repeated capture (12, 13, 14). `-` means empty.
 /// - Size: of the compressed record (letter `S`), or of the document in its file (`n`).
 /// - Source: Internet Archive, "CDX File Format" and "CDX and DAT Legend"; pywb, `cdxobject.py`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cdx {
     slots: Vec<Slot>,
 }

@@ -40,7 +40,7 @@ const NAMES: [(&[u8], Slot); 7] = [
 /// - Shape: one array of strings on each line, followed by a comma, or by a bracket after the last
 ///   one. `-` means empty. After an empty array comes the key to resume with, not a record.
 /// - Source: Internet Archive, "Wayback CDX Server API", `output=json`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CdxJson {
     slots: Vec<Slot>,
 }

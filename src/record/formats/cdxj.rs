@@ -5,8 +5,8 @@ use std::sync::Arc;
 use memchr::memchr;
 
 use super::cdx;
-use super::field_map::Field;
 use super::json::{self, Json, Part};
+use crate::record::field_map::Field;
 use crate::record::{Found, LineFormat, Parsed};
 use crate::reject::Reject;
 
@@ -16,7 +16,7 @@ use crate::reject::Reject;
 ///   precede the object. The time is 14 digits, or as in RFC 3339. Lines that start with `!` or `@`
 ///   are comments.
 /// - Source: pywb, "CDXJ Index"; OpenWayback, "CDXJ 1.0".
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cdxj(Json);
 
 impl Cdxj {

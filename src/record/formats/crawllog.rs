@@ -18,7 +18,7 @@ pub(crate) const NAME: &str = "crawllog";
 ///   `no-type` mean empty. Statuses are those of HTTP, or of Heritrix: 1 for host names that
 ///   were resolved, negative for URLs that were not fetched.
 /// - Source: Heritrix, `UriProcessingFormatter`, and its user guide, "crawl.log".
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CrawlLog;
 
 /// A crawl log, if one of the first lines looks like one.

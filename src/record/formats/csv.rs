@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use memchr::memchr;
 
-use super::cell::is_url;
-use super::field_map::{Field, FieldMap};
-use super::first_row::FirstRow;
-use super::table::{Table, put, told_delimiter, without_preamble};
 use crate::bytes::Lines;
 use crate::error::Result;
+use crate::limits::COLUMNS_MAX;
+use crate::record::field_map::{Field, FieldMap};
 use crate::record::quoted::{QuotedRows, Row};
+use crate::record::table::cell::is_url;
+use crate::record::table::first_row::FirstRow;
+use crate::record::table::{Table, put, told_delimiter, without_preamble};
 use crate::record::{Escapes, Found, Headerless, LineFormat, Parsed, Uneven};
 use crate::reject::Reject;
 
@@ -23,7 +24,7 @@ use crate::reject::Reject;
 ///   and line ends in it are text. In other cells a quote is text. `-` means empty.
 ///   A table of one column has no delimiter, so that URLs may contain any of them.
 /// - Source: RFC 4180 section 2.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Csv {
     table: Table,
     delimiter: u8,
@@ -41,8 +42,8 @@ impl Csv {
     /// one that is most frequent in its first row.
     ///
     /// Failure: that of [`Table::with_fields`].
-    pub(crate) fn with_fields(lines: &[&[u8]], fields: &FieldMap) -> Result<Csv> {
-        let text = Text::of(lines);
+    fn with_fields(lines: &[&[u8]], fields: &FieldMap) -> Result<Csv> {
+        let text = Text::of(without_preamble(lines));
         let first = |delimiter: u8| {
             let rows = text.rows(delimiter);
             (FirstRow::find(&rows, |row| split(row, delimiter), fields), delimiter)
@@ -58,9 +59,16 @@ impl Csv {
     }
 }
 
-/// The table of `lines`, if a header names a column of URLs or one column has nothing else. With
-/// tabs only if cells are quoted: otherwise it is a TSV file. A table with a header goes before one
-/// without: commas may be those of numbers (`https://a.test/;1,5`).
+/// The table that begins with `lines`, with the columns that the user has chosen.
+///
+/// Failure: that of [`Table::with_fields`].
+pub(crate) fn with_fields(lines: &[&[u8]], fields: &FieldMap) -> Result<Arc<dyn LineFormat>> {
+    Ok(Arc::new(Csv::with_fields(lines, fields)?))
+}
+
+/// The table of `lines`, if a header names a column of URLs or one column has nothing but URLs.
+/// With tabs only if cells are quoted: otherwise it is a TSV file. A delimiter that gives a header
+/// is preferred: commas may be those of numbers (`https://a.test/;1,5`).
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     let told = lines.first().and_then(|line| told_delimiter(line));
     let lines = without_preamble(lines);
@@ -159,6 +167,9 @@ fn split(row: &[u8], delimiter: u8) -> Option<Vec<Vec<u8>>> {
     let mut cells = Vec::new();
     let mut rest = Some(row);
     while let Some(text) = rest {
+        if cells.len() == COLUMNS_MAX {
+            return None;
+        }
         let (cell, behind) = cell(text, delimiter)?;
         let mut buffer = Vec::new();
         let escapes = if cell.is_doubled { Escapes::Quotes } else { Escapes::None };

@@ -13,15 +13,20 @@ use memchr::memmem;
 use self::scan::{PATH_TOKENS_MAX, Places, Value, scan};
 pub(super) use self::unescaped::unescaped_lines;
 use self::usual::USUAL;
-use super::field_map::{Field, FieldMap};
 use crate::error::{Error, Result};
 use crate::parts;
+use crate::record::field_map::{Field, FieldMap};
 use crate::record::fields::cut::host_value;
 use crate::record::fields::request;
 use crate::record::{Escapes, Found, LineFormat, Parsed};
 use crate::reject::Reject;
 
-/// Objects on lines, such as logs of Caddy and of nginx, or the answers of an index.
+/// The names of the formats of JSON lines: any, and logs of two servers.
+pub(super) const JSON_LINES: &str = "jsonl";
+pub(super) const CADDY: &str = "caddy";
+pub(super) const NGINX: &str = "nginx-json";
+
+/// JSON lines, such as logs of Caddy and of nginx, or responses of an index.
 ///
 /// - Shape: any JSON value on each line. The URL is at the first of the [`USUAL`] places that has
 ///   one, or where the user says. Of equal names in an object the last counts. `-`, `""` and `null`
@@ -29,7 +34,7 @@ use crate::reject::Reject;
 /// - Failure: a line that is not JSON is [`Reject::Format`], one without a URL [`Reject::NoUrl`],
 ///   or [`Reject::NoRequest`] if it has an empty request.
 /// - Source: RFC 8259; JSON Lines; RFC 6901 for pointers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Json {
     name: &'static str,
     places: Places,
@@ -153,7 +158,7 @@ impl Json {
     /// outermost object. Other fields have their usual places.
     ///
     /// Failure: a configuration error for a pointer with too many parts.
-    pub(crate) fn with_fields(fields: &FieldMap) -> Result<Json> {
+    fn with_fields(fields: &FieldMap) -> Result<Json> {
         let mut places: Vec<(String, Part)> = Vec::new();
         for (field, place) in fields.places() {
             let part = match field {
@@ -190,13 +195,13 @@ impl Json {
         }
         let [is_url_told, is_query_told] =
             [Field::Url, Field::Query].map(|field| fields.place(field).is_some());
-        let json = Json::of_places("jsonl", places);
+        let json = Json::of_places(JSON_LINES, places);
         Ok(Json { told_places, is_url_told, is_query_told, ..json })
     }
 
     /// Lines of strings, as `jq` writes them, if half of `lines` are URLs in quotes.
     fn strings_of(lines: &[&[u8]]) -> Option<Json> {
-        let json = Json::of_places("jsonl", vec![(String::new(), Part::Target)]);
+        let json = Json::of_places(JSON_LINES, vec![(String::new(), Part::Target)]);
         let is_url = |line: &&&[u8]| {
             line.strip_prefix(b"\"").is_some_and(is_url)
                 && json.parse_object(line, &mut Found::default()) == Parsed::Record
@@ -411,10 +416,17 @@ fn is_target(text: &[u8]) -> bool {
     (text.starts_with(b"/") || is_url(text)) && memchr::memchr(b' ', text).is_none()
 }
 
+/// The format of the file that begins with `lines`, with the places that the user has given.
+///
+/// Failure: that of [`Json::with_fields`].
+pub(crate) fn with_fields(lines: &[&[u8]], fields: &FieldMap) -> Result<Arc<dyn LineFormat>> {
+    Ok(Arc::new(Json::with_fields(fields)?.described_by(lines)))
+}
+
 /// Recognizes objects, if there is a URL in one of the first lines; and strings, if half of them
 /// are URLs.
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
-    let json = Json::usual("jsonl");
+    let json = Json::usual(JSON_LINES);
     let is_own = lines.first().is_some_and(|line| is_origin(line));
     let json = match is_own || first_object(&json, lines).is_some() {
         true => json,
@@ -426,15 +438,14 @@ pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
 /// Recognizes objects, if the first one with a URL has an object `request` with a `uri` in it, as
 /// in logs of Caddy.
 pub(crate) fn recognize_caddy(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
-    recognize_kind(lines, "caddy", &[&[b"request", b"uri"]])
+    recognize_kind(lines, CADDY, &[&[b"request", b"uri"]])
 }
 
 /// Recognizes objects, if the first one with a URL has the request line, or the URI and the bytes
 /// of the response, by the names of nginx's variables.
 pub(crate) fn recognize_nginx(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
-    recognize_kind(lines, "nginx-json", &[&[b"request"]]).or_else(|| {
-        recognize_kind(lines, "nginx-json", &[&[b"request_uri"], &[b"body_bytes_sent"]])
-    })
+    recognize_kind(lines, NGINX, &[&[b"request"]])
+        .or_else(|| recognize_kind(lines, NGINX, &[&[b"request_uri"], &[b"body_bytes_sent"]]))
 }
 
 /// Recognizes objects, if the first one with a URL has a string or a number at each of `paths`.

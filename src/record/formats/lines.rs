@@ -10,7 +10,7 @@ use crate::record::{Found, LineFormat, Parsed};
 ///   any list.
 /// - Source: RFC 3986 section 4.2, "relative reference": those with an absolute path, or a network
 ///   path.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RelativeLines {
     /// The scheme of the base URL.
     pub(crate) scheme: &'static [u8],

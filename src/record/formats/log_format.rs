@@ -44,7 +44,7 @@ pub(crate) fn compile(text: &str) -> Result<Arc<dyn LineFormat>> {
 }
 
 /// A compiled format.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct LogFormat {
     /// The format as it was given.
     text: String,
@@ -54,8 +54,8 @@ struct LogFormat {
     escapes: Escapes,
 }
 
-/// Fields with nothing between them, mostly one, and how they end.
-#[derive(Clone, Debug)]
+/// Fields with nothing between them, mostly only one, and how they end.
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Group {
     parts: Vec<Part>,
     end: End,

@@ -6,7 +6,7 @@ use crate::bytes::{Lines, show};
 use crate::record::{Found, Parsed, Recognize};
 
 /// A file of `data/samples`.
-pub(super) fn sample(name: &str) -> Vec<u8> {
+pub(crate) fn sample(name: &str) -> Vec<u8> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/samples");
     std::fs::read(folder.join(name)).unwrap()
 }

@@ -21,7 +21,7 @@ use crate::record::line_format::LineFormat;
 use crate::reject::Reject;
 
 /// A native access log of Squid.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Squid;
 
 /// Squid's format, if at least half of `lines` could be lines of it.

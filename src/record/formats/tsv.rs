@@ -4,10 +4,11 @@
 
 use std::sync::Arc;
 
-use super::field_map::FieldMap;
-use super::first_row::FirstRow;
-use super::table::{Table, is_origin, put, without_preamble};
 use crate::error::Result;
+use crate::limits::COLUMNS_MAX;
+use crate::record::field_map::FieldMap;
+use crate::record::table::first_row::FirstRow;
+use crate::record::table::{Table, is_origin, put, without_preamble};
 use crate::record::{Escapes, Found, LineFormat, Parsed, Uneven};
 use crate::reject::Reject;
 
@@ -18,7 +19,7 @@ use crate::reject::Reject;
 /// - Escapes: none, except in tables of undust's own, which begin with their origin: there a tab, a
 ///   newline, a carriage return and a backslash are `\t`, `\n`, `\r` and `\\` (`report/rows/`).
 /// - Source: IANA media type `text/tab-separated-values`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tsv {
     table: Table,
     is_escaped: bool,
@@ -28,8 +29,8 @@ impl Tsv {
     /// The table that begins with `lines`, with the columns that the user has chosen.
     ///
     /// Failure: that of [`Table::with_fields`].
-    pub(crate) fn with_fields(lines: &[&[u8]], fields: &FieldMap) -> Result<Tsv> {
-        let first = FirstRow::find(without_preamble(lines), |line| Some(split(line)), fields);
+    fn with_fields(lines: &[&[u8]], fields: &FieldMap) -> Result<Tsv> {
+        let first = FirstRow::find(without_preamble(lines), split, fields);
         Ok(Tsv::of(Table::with_fields(&first, fields)?, lines))
     }
 
@@ -40,7 +41,14 @@ impl Tsv {
     }
 }
 
-/// The table of `lines`, if a header names a column of URLs or one column has nothing else.
+/// The table that begins with `lines`, with the columns that the user has chosen.
+///
+/// Failure: that of [`Table::with_fields`].
+pub(crate) fn with_fields(lines: &[&[u8]], fields: &FieldMap) -> Result<Arc<dyn LineFormat>> {
+    Ok(Arc::new(Tsv::with_fields(lines, fields)?))
+}
+
+/// The table of `lines`, if a header names a column of URLs or one column has nothing but URLs.
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     // A list whose lines end in tabs is a list.
     let has_text = |cell: &[u8]| cell.iter().any(|byte| *byte > b' ');
@@ -49,12 +57,14 @@ pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     if !lines.iter().any(is_table) || super::csv::quotes_tabs(lines) {
         return None;
     }
-    let table = Table::recognize(lines, |line| Some(split(line)))?;
+    let table = Table::recognize(lines, split)?;
     (!table.is_single()).then(|| Arc::new(Tsv::of(table, lines)) as _)
 }
 
-fn split(line: &[u8]) -> Vec<Vec<u8>> {
-    line.split(|byte| *byte == b'\t').map(<[u8]>::to_vec).collect()
+/// The cells of `line`; `None` if there are more than [`COLUMNS_MAX`].
+fn split(line: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let cells = || line.split(|byte| *byte == b'\t');
+    (cells().count() <= COLUMNS_MAX).then(|| cells().map(<[u8]>::to_vec).collect())
 }
 
 impl LineFormat for Tsv {

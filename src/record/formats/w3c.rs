@@ -1,8 +1,10 @@
 //! W3C extended logs, as IIS and proxies write them: a header names the columns.
 
+pub(super) mod extended;
+
 use std::sync::Arc;
 
-use super::extended::{Dialect, Extended, HEADER};
+use self::extended::{Dialect, Extended, HEADER};
 use crate::record::{Escapes, LineFormat};
 
 /// W3C extended logs.
@@ -177,5 +179,20 @@ mod tests {
         samples::check_hostile(&["", "\"", "a "], &[" ", "\" ", "a ", "\"", "- "], |line| {
             assert_eq!(parse(&format, line).0, Parsed::Reject(Reject::Format));
         });
+    }
+
+    #[test]
+    fn equal_formats_and_same_columns() {
+        let of = |header: &[u8]| recognize(&[header]).unwrap();
+        let format = of(b"#Fields: cs-uri-stem sc-status");
+        for (other, is_equal, has_same_columns) in [
+            (of(b"#Fields:  CS-uri-stem sc-status"), true, true),
+            (of(b"#Fields: cs-uri-stem sc-status x-other"), false, true),
+            (of(b"#Fields: sc-status cs-uri-stem"), false, false),
+            (super::super::container_rows("w3c"), false, false),
+        ] {
+            assert_eq!(*format == *other, is_equal, "{other:?}");
+            assert_eq!(format.same_columns(&*other), has_same_columns, "{other:?}");
+        }
     }
 }

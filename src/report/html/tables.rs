@@ -253,7 +253,7 @@ pub(super) fn write_breakdown_html(
     breakdown: &Breakdown,
     requests: bool,
 ) -> bool {
-    let rows = breakdown.telling_rows(requests);
+    let rows = breakdown.informative_rows(requests);
     if rows.is_empty() {
         return false;
     }
@@ -272,55 +272,66 @@ pub(super) fn write_breakdown_html(
         let count = count_of(rows.len() as u64, "row");
         let _ = writeln!(out, "<details><summary>Table of {count}</summary>");
     }
-    let is_of_url = facet.is_of_url();
-    let columns = [
-        Column(facet.name(), Kind::Text),
-        Column(if requests { "requests" } else { "lines" }, Kind::Number),
-        Column(if is_of_url { "URLs" } else { "new URLs" }, Kind::Number),
-        Column(if is_of_url { "pages" } else { "new pages" }, Kind::Number),
-        Column(if requests { "spare URLs" } else { "duplicates" }, Kind::Number),
-        // Eyes see which column is before it, others hear it.
-        Column(
-            match requests {
-                true => "<span class=\"heard\">spare URLs, </span>of URLs",
-                false => "<span class=\"heard\">duplicates, </span>of lines",
-            },
-            Kind::Number,
-        ),
-        Column("other spelling", Kind::Number),
-        Column(
-            match requests {
-                true => "<span class=\"heard\">other spelling, </span>of requests",
-                false => "<span class=\"heard\">other spelling, </span>of lines",
-            },
-            Kind::Number,
-        ),
-    ];
-    begin_rows(out, facet.name(), false, &columns);
-    for BreakdownRow { name, counts } in rows {
-        let name = match name.as_slice() {
-            b"" => format!("<i>{}</i>", facet.nameless()),
-            name => foreign(name),
-        };
-        let (spare, of) = match requests {
-            true => (counts.urls - counts.pages, counts.urls),
-            false => (counts.duplicate(), counts.records),
-        };
-        let _ = write!(out, "<tr><th scope=\"row\" class=\"u\">{name}</th>");
-        for count in [counts.records, counts.urls, counts.pages, spare] {
-            let _ = write!(out, "<td class=\"n\">{}</td>", with_commas(count));
-        }
-        let _ = writeln!(
-            out,
-            "<td class=\"n share\">{}{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
-            bar(spare, of),
-            percent(spare, of),
-            with_commas(counts.astray),
-            percent(counts.astray, counts.records),
-        );
-    }
+    begin_rows(out, facet.name(), false, &breakdown_columns(facet, requests));
+    rows.into_iter().for_each(|row| write_breakdown_row(out, facet, row, requests));
     out.push_str(ROWS_END);
     out.push_str(if is_folded { "</details>\n" } else { "" });
     out.push_str(SECTION_END);
     true
+}
+
+/// Returns the columns of a breakdown: the names, counts, redundant URLs or duplicates, other
+/// spellings.
+fn breakdown_columns(facet: Facet, requests: bool) -> [Column<'static>; 8] {
+    let is_of_url = facet.is_of_url();
+    // Sighted readers see which column precedes a share; for screen readers it is named.
+    let (records, spare, spare_share, spelling_share) = match requests {
+        true => (
+            "requests",
+            "redundant URLs",
+            "<span class=\"heard\">redundant URLs, </span>of URLs",
+            "<span class=\"heard\">respelled, </span>of requests",
+        ),
+        false => (
+            "lines",
+            "duplicates",
+            "<span class=\"heard\">duplicates, </span>of lines",
+            "<span class=\"heard\">respelled, </span>of lines",
+        ),
+    };
+    [
+        Column(facet.name(), Kind::Text),
+        Column(records, Kind::Number),
+        Column(if is_of_url { "URLs" } else { "new URLs" }, Kind::Number),
+        Column(if is_of_url { "pages" } else { "new pages" }, Kind::Number),
+        Column(spare, Kind::Number),
+        Column(spare_share, Kind::Number),
+        Column("respelled", Kind::Number),
+        Column(spelling_share, Kind::Number),
+    ]
+}
+
+/// Writes a row with the cells of [`breakdown_columns`].
+fn write_breakdown_row(out: &mut String, facet: Facet, row: &BreakdownRow, requests: bool) {
+    let BreakdownRow { name, counts } = row;
+    let name = match name.as_slice() {
+        b"" => format!("<i>{}</i>", facet.nameless()),
+        name => foreign(name),
+    };
+    let (spare, of) = match requests {
+        true => (counts.urls - counts.pages, counts.urls),
+        false => (counts.duplicate(), counts.records),
+    };
+    let _ = write!(out, "<tr><th scope=\"row\" class=\"u\">{name}</th>");
+    for count in [counts.records, counts.urls, counts.pages, spare] {
+        let _ = write!(out, "<td class=\"n\">{}</td>", with_commas(count));
+    }
+    let _ = writeln!(
+        out,
+        "<td class=\"n share\">{}{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
+        bar(spare, of),
+        percent(spare, of),
+        with_commas(counts.astray),
+        percent(counts.astray, counts.records),
+    );
 }

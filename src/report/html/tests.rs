@@ -137,10 +137,10 @@ fn terms_are_those_of_the_page() {
         let names = terms.split("<dt>").skip(1).map(|term| term.split_once("</dt>").unwrap().0);
         names.map(String::from).collect::<Vec<_>>()
     };
-    let always = ["page", "duplicate", "other spelling"];
+    let always = ["page", "duplicate", "respelled"];
     let with = |more: &[&'static str]| [&always[..], more].concat();
     let mut survey = survey();
-    assert_eq!(terms(&survey), with(&["section", "spare URLs", "new URLs, new pages"]));
+    assert_eq!(terms(&survey), with(&["section", "redundant URLs", "new URLs, new pages"]));
     survey = survey_of_list();
     assert_eq!(terms(&survey), with(&["section", "new URLs, new pages"]));
     survey.breakdowns.retain(|one| one.facet.is_of_url());
@@ -179,7 +179,7 @@ fn numbers_are_those_of_the_json(survey: &Survey, requests: bool) {
         ("rejected", "rejected"),
         ("headers", "comments"),
         ("duplicate", "duplicate"),
-        ("other spelling", "other_spelling"),
+        ("respelled", "respelled"),
         ("no scheme", "scheme_added"),
         ("unparsed", "unparsed"),
     ]) {
@@ -202,8 +202,8 @@ fn numbers_are_those_of_the_json(survey: &Survey, requests: bool) {
                 shown(&row["unique"]),
                 with_commas(spare),
                 percent(spare, of),
-                shown(&row["other_spelling"]),
-                percent(member("other_spelling"), member("records")),
+                shown(&row["respelled"]),
+                percent(member("respelled"), member("records")),
             ];
             assert_eq!(found[1..], expected, "{facet}");
         }

@@ -1,5 +1,5 @@
-//! Where the results of a run go: nothing is written over an input, and no two of
-//! them to one place.
+//! The registry of a run's paths: no output is written over an input, and no two outputs go to one
+//! place.
 
 use std::fs;
 use std::io;
@@ -17,9 +17,10 @@ use super::threads::OutputThreads;
 use crate::bytes::show_path;
 use crate::error::{Error, Result};
 
-/// The files of one run: nothing is written over an input, and no two results go to one place.
+/// The paths that one run has claimed, for inputs and outputs. Opens the outputs: none is written
+/// over an input, and no two go to one place.
 #[derive(Debug, Default)]
-pub struct Claims {
+pub struct ClaimedPaths {
     inputs: Vec<PathBuf>,
     outputs: Vec<Place>,
     /// The names, safe to print, of those results that are files.
@@ -27,51 +28,50 @@ pub struct Claims {
     threads: OutputThreads,
 }
 
-impl Claims {
-    /// No results yet; `inputs` are all the files that are read.
-    pub fn new(inputs: &[PathBuf]) -> Claims {
-        Claims { inputs: inputs.to_vec(), ..Claims::default() }
+impl ClaimedPaths {
+    /// Begins without outputs. `inputs` are the files that are read.
+    pub fn new(inputs: &[PathBuf]) -> ClaimedPaths {
+        ClaimedPaths { inputs: inputs.to_vec(), ..ClaimedPaths::default() }
     }
 
-    /// Takes `files` for inputs, too.
+    /// Adds `files` to the inputs.
     pub fn protect(&mut self, files: impl IntoIterator<Item = PathBuf>) {
         self.inputs.extend(files);
     }
 
-    /// Writes the results that are opened from now on with the help of `threads`: the same bytes,
-    /// sooner.
+    /// Makes the outputs that are opened from now on use `threads`. The bytes stay the same.
     pub fn set_threads(&mut self, threads: OutputThreads) {
         self.threads = threads;
     }
 
-    /// Returns the names of the results so far that are files, safe to print, in the order in which
-    /// they were opened: these are there when all is done, or not at all. What goes to a device, a
-    /// pipe or standard output is not among them.
+    /// Returns the names of the outputs so far that are files, safe to print, in the order in which
+    /// they were opened. These appear complete or not at all; devices, pipes and standard output
+    /// are not among them.
     pub fn files(&self) -> &[String] {
         &self.files
     }
 
-    /// Opens `path` for a result that a later run reads as it is, and nobody else: if it is new,
-    /// others may not read it.
+    /// Opens `path` for a result that only later runs read. A new file is not readable by other
+    /// users.
     ///
-    /// Failure: as [`Claims::open`] and [`Claims::check_private`].
+    /// Failure: as [`ClaimedPaths::open`] and [`ClaimedPaths::check_private`].
     pub fn open_private(&mut self, path: &Path) -> Result<Output> {
-        Claims::check_private(path)?;
+        ClaimedPaths::check_private(path)?;
         self.open_with(path, Some(0o600))
     }
 
-    /// Checks, without opening it, that `path` can be read, and be replaced as a whole later: it is
-    /// a regular file, or nothing yet.
+    /// Checks, without opening it, that `path` can be read, and replaced as a whole later: it is a
+    /// regular file, or does not exist yet.
     ///
-    /// Failure: a configuration error if it is something else, a name for what is open already, or
-    /// named as packed files are.
+    /// Failure: a configuration error if it is something else, a name for an open file, or has the
+    /// suffix of a compressed file.
     pub fn check_private(path: &Path) -> Result<()> {
-        // By such a name a file is gone on with, not replaced.
+        // Such a name stands for an open file, which is appended to, not replaced.
         let is_stream = path.as_os_str() == "-" || is_open_file(path);
         let found = match fs::metadata(path) {
             _ if is_stream => Some("a standard stream, or another that is open already"),
             Ok(meta) => what_is_no_file(&meta),
-            // Nothing, or nothing that can be looked at: whoever opens it will tell.
+            // Does not exist, or cannot be examined: opening it will report that.
             Err(_) => None,
         };
         if let Some(found) = found {
@@ -81,7 +81,7 @@ impl Claims {
                 show_path(path)
             )));
         }
-        if Encoder::packs(path) {
+        if Encoder::compresses(path) {
             return Err(Error::config(format!(
                 "{}: such a file is not compressed; name it without {}",
                 show_path(path),
@@ -91,15 +91,16 @@ impl Claims {
         Ok(())
     }
 
-    /// Opens `path` for a result; without a path, standard output.
+    /// Opens `path` for a result; without a path, or if it is `-`, standard output. (A file of that
+    /// name is `./-`.)
     ///
     /// Failure: a configuration error if it is an input, or another result goes there.
     pub fn open(&mut self, path: Option<&Path>) -> Result<Output> {
         self.open_with(path.unwrap_or(Path::new("-")), None)
     }
 
-    /// Opens `path` for a result, as [`Claims::open`] does; a new file gets the permissions
-    /// `new_mode` if there are any.
+    /// Opens `path` for a result, as [`ClaimedPaths::open`] does; a new file gets the permissions
+    /// `new_mode`, if given.
     fn open_with(&mut self, path: &Path, new_mode: Option<u32>) -> Result<Output> {
         let name = show_path(path);
         let is_stdout = path.as_os_str() == "-" || open_number(path) == Some(1);
@@ -111,7 +112,7 @@ impl Claims {
                 if is_stdout { "standard output".to_string() } else { name.to_string() }
             )));
         }
-        // Devices take any number of results.
+        // A device may take several results.
         let is_device = fs::metadata(path).is_ok_and(|meta| !meta.is_file());
         if self.outputs.contains(&place) && (is_stdout || !is_device) {
             return Err(Error::config(format!(
@@ -119,7 +120,7 @@ impl Claims {
                 if is_stdout { "standard output".to_string() } else { name.to_string() }
             )));
         }
-        // What is open already is gone on with, side by side (`> log 2>&1`).
+        // An open file may be appended to by both (`> log 2>&1`).
         let is_replaced = !is_stdout && !is_open_file(path);
         if is_replaced && place.file.is_some() && place.file == regular_file(io::stderr()) {
             return Err(Error::config(format!(
@@ -137,13 +138,13 @@ impl Claims {
     }
 }
 
-/// A place where a result goes. One folder may have two names (bind mounts).
+/// Where a result goes. One folder may have two names (bind mounts).
 #[derive(Debug)]
 struct Place {
     path: PathBuf,
-    /// Device and number of the folder.
+    /// Device and inode of the folder.
     folder: Option<(u64, u64)>,
-    /// Device and number of the regular file that is there.
+    /// Device and inode of the regular file that is there.
     file: Option<(u64, u64)>,
 }
 
@@ -163,7 +164,7 @@ impl Place {
     }
 }
 
-/// Says in words what a file is, if it is no regular file.
+/// Describes what a file is, unless it is a regular file.
 fn what_is_no_file(meta: &fs::Metadata) -> Option<&'static str> {
     match meta.file_type() {
         kind if kind.is_file() => None,
@@ -174,7 +175,7 @@ fn what_is_no_file(meta: &fs::Metadata) -> Option<&'static str> {
     }
 }
 
-/// Device and number of the open `file`, if it is a regular one.
+/// Device and inode of the open `file`, if it is a regular file.
 fn regular_file(file: impl AsFd) -> Option<(u64, u64)> {
     let stat = rustix::fs::fstat(file).ok()?;
     (FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile)
@@ -184,7 +185,7 @@ fn regular_file(file: impl AsFd) -> Option<(u64, u64)> {
 impl PartialEq for Place {
     fn eq(&self, other: &Place) -> bool {
         let is_same_folder = self.folder.is_some() && self.folder == other.folder;
-        // Standard output is what it was sent to, by whatever name.
+        // Standard output is the file that it was redirected to, by whatever name.
         let is_same_file = self.file.is_some() && self.file == other.file;
         self.path == other.path
             || is_same_folder && self.path.file_name() == other.path.file_name()
@@ -192,7 +193,7 @@ impl PartialEq for Place {
     }
 }
 
-/// Are both there, and the same regular file? `-` is what standard input is.
+/// Do both exist, and are they the same regular file? `-` is standard input.
 fn is_same_file(input: &Path, b: &Path) -> bool {
     let a = if input.as_os_str() == "-" { Path::new("/dev/stdin") } else { input };
     match (fs::metadata(a), fs::metadata(b)) {
@@ -211,7 +212,7 @@ mod tests {
         let path = folder.path().join("in.txt");
         fs::write(&path, "x").unwrap();
         let inputs = [folder.path().join("./in.txt")];
-        let refused = |path: &Path| Claims::new(&inputs).open(Some(path)).err().unwrap();
+        let refused = |path: &Path| ClaimedPaths::new(&inputs).open(Some(path)).err().unwrap();
         assert!(refused(&path).is_config());
         assert!(refused(folder.path()).is_config());
         assert!(refused(&folder.path().join("missing/out.txt")).is_output());
@@ -221,7 +222,7 @@ mod tests {
     fn two_results_need_two_places() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.txt");
-        let mut claims = Claims::new(&[]);
+        let mut claims = ClaimedPaths::new(&[]);
         let _first = claims.open(Some(&path)).unwrap();
         assert!(claims.open(Some(&folder.path().join("./out.txt"))).err().unwrap().is_config());
         let _stdout = claims.open(None).unwrap();

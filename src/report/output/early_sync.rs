@@ -66,7 +66,7 @@ mod tests {
     use crate::crew::Task;
 
     #[test]
-    fn one_call_is_made_at_a_time_and_its_error_is_told() {
+    fn one_call_is_made_at_a_time_and_its_error_is_returned() {
         let (give, given) = mpsc::channel::<Task>();
         let mut sync = EarlySync::by(Some(Crew::new(1, move |task| give.send(task).unwrap())));
         let folder = tempfile::tempdir().unwrap();

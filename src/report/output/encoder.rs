@@ -31,8 +31,8 @@ impl Encoder {
     /// The suffixes that are known, for messages.
     pub(super) const SUFFIXES: &'static str = ".zst, .gz, .bz2, .xz or .lz4";
 
-    /// Does the name of `path` ask for a packed file?
-    pub(super) fn packs(path: &Path) -> bool {
+    /// Does the name of `path` ask for a compressed file?
+    pub(super) fn compresses(path: &Path) -> bool {
         Compression::of_name(path) != Compression::None
     }
 
@@ -78,9 +78,9 @@ impl Encoder {
         }
     }
 
-    /// Hands on what has been written, where it is not packed: the readers of what is wait for
-    /// whole blocks anyway.
-    pub(super) fn pass_on(&mut self) -> io::Result<()> {
+    /// Flushes what has been written, unless it is compressed: a decompressor waits for whole
+    /// blocks anyway.
+    pub(super) fn flush_if_plain(&mut self) -> io::Result<()> {
         match self {
             Encoder::Plain(writer) => writer.flush(),
             _ => Ok(()),

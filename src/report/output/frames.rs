@@ -21,14 +21,14 @@ pub(super) trait Format {
     /// Bytes of a frame before compression.
     const FRAME_BYTES: usize;
 
-    /// A frame that is packed.
-    type Packed: Send + 'static;
+    /// A compressed frame.
+    type Compressed: Send + 'static;
 
-    /// Packs a frame, on any thread.
-    fn pack(frame: &[u8]) -> io::Result<Self::Packed>;
+    /// Compresses a frame, on any thread.
+    fn compress(frame: &[u8]) -> io::Result<Self::Compressed>;
 
     /// Writes the frame that comes next.
-    fn write(&mut self, frame: Self::Packed, writer: &mut impl Write) -> io::Result<()>;
+    fn write(&mut self, frame: Self::Compressed, writer: &mut impl Write) -> io::Result<()>;
 
     /// Writes what follows the last frame.
     fn end(&mut self, writer: &mut impl Write) -> io::Result<()>;
@@ -43,9 +43,9 @@ impl Format for Zstd {
     /// frame; small enough that every thread may have several in memory.
     const FRAME_BYTES: usize = 4 << 20;
 
-    type Packed = Vec<u8>;
+    type Compressed = Vec<u8>;
 
-    fn pack(frame: &[u8]) -> io::Result<Vec<u8>> {
+    fn compress(frame: &[u8]) -> io::Result<Vec<u8>> {
         let mut compressor = zstd::bulk::Compressor::new(zstd::DEFAULT_COMPRESSION_LEVEL)?;
         compressor.include_checksum(true)?;
         compressor.compress(frame)
@@ -71,9 +71,9 @@ pub(super) struct FrameWriter<W, F: Format> {
     frame_bytes: usize,
     /// The frame that is being filled.
     frame: Vec<u8>,
-    /// Frames under way, in order.
-    ahead: VecDeque<Promise<io::Result<F::Packed>>>,
-    /// Has any frame been given away?
+    /// Frames in flight, in order.
+    ahead: VecDeque<Promise<io::Result<F::Compressed>>>,
+    /// Has any frame been completed?
     has_frames: bool,
 }
 
@@ -122,9 +122,9 @@ impl<W: Write, F: Format + Default> FrameWriter<W, F> {
         self.has_frames = true;
         let frame = mem::take(&mut self.frame);
         let Some(crew) = &self.crew else {
-            return self.format.write(F::pack(&frame)?, &mut self.writer);
+            return self.format.write(F::compress(&frame)?, &mut self.writer);
         };
-        self.ahead.push_back(crew.spawn(move || F::pack(&frame)));
+        self.ahead.push_back(crew.spawn(move || F::compress(&frame)));
         if self.ahead.len() > crew.threads() + SPARE_FRAMES {
             self.write_first()?;
         }
@@ -134,8 +134,9 @@ impl<W: Write, F: Format + Default> FrameWriter<W, F> {
     /// Writes the first frame in flight, if there is any.
     fn write_first(&mut self) -> io::Result<bool> {
         let Some(promise) = self.ahead.pop_front() else { return Ok(false) };
-        let packed = promise.wait().ok_or_else(|| io::Error::other("packing has panicked"))?;
-        self.format.write(packed?, &mut self.writer)?;
+        let compressed =
+            promise.wait().ok_or_else(|| io::Error::other("compressing has panicked"))?;
+        self.format.write(compressed?, &mut self.writer)?;
         Ok(true)
     }
 }
@@ -174,8 +175,8 @@ mod tests {
             let expected = write(text, 1000, 1000, None);
             assert_eq!(zstd::decode_all(&expected[..]).unwrap(), text);
             let frames: Vec<u8> = match length {
-                0 => Zstd::pack(b"").unwrap(),
-                _ => text.chunks(1000).flat_map(|frame| Zstd::pack(frame).unwrap()).collect(),
+                0 => Zstd::compress(b"").unwrap(),
+                _ => text.chunks(1000).flat_map(|frame| Zstd::compress(frame).unwrap()).collect(),
             };
             assert_eq!(expected, frames, "{length} bytes");
             for (threads, piece_bytes) in [(1, 7), (2, 999), (3, 1001), (8, 100_000)] {
@@ -189,17 +190,17 @@ mod tests {
     }
 
     #[test]
-    fn frames_tell_how_much_they_hold() {
-        let packed = write(&text(), 1 << 20, 1 << 20, None);
-        let size = zstd::zstd_safe::get_frame_content_size(&packed).ok().flatten();
+    fn frames_state_their_content_size() {
+        let compressed = write(&text(), 1 << 20, 1 << 20, None);
+        let size = zstd::zstd_safe::get_frame_content_size(&compressed).ok().flatten();
         assert_eq!(size, Some(text().len() as u64));
-        let mut flipped = packed.clone();
+        let mut flipped = compressed.clone();
         *flipped.last_mut().unwrap() ^= 1;
         assert!(zstd::decode_all(&flipped[..]).is_err(), "there is a checksum");
     }
 
     #[test]
-    fn few_frames_are_under_way() {
+    fn few_frames_are_in_flight() {
         // Keeps all tasks until the writer has to wait.
         let (sender, receiver) = std::sync::mpsc::channel();
         let crew = Crew::new(3, move |task| sender.send(task).unwrap());
@@ -210,15 +211,15 @@ mod tests {
         drop(std::thread::spawn(move || receiver.iter().for_each(|task| task())));
         writer.write_all(&[b'y'; 50]).unwrap();
         assert_eq!(writer.ahead.len(), 5);
-        let packed = writer.finish().unwrap();
+        let compressed = writer.finish().unwrap();
         assert_eq!(
-            zstd::decode_all(&packed[..]).unwrap(),
+            zstd::decode_all(&compressed[..]).unwrap(),
             b"x".repeat(50).into_iter().chain(b"y".repeat(50)).collect::<Vec<_>>()
         );
     }
 
     #[test]
-    fn failures_are_told() {
+    fn failures_are_returned() {
         struct Full;
         impl Write for Full {
             fn write(&mut self, _: &[u8]) -> io::Result<usize> {

@@ -37,7 +37,7 @@ pub(super) struct Gzip {
 /// A compressed piece, and the checksum of its content.
 #[derive(Debug)]
 pub(super) struct Piece {
-    packed: Vec<u8>,
+    compressed: Vec<u8>,
     crc: Crc,
 }
 
@@ -45,27 +45,31 @@ impl Format for Gzip {
     /// Reason: 32 times the window, so that little is lost at the start of each piece.
     const FRAME_BYTES: usize = 1 << 20;
 
-    type Packed = Piece;
+    type Compressed = Piece;
 
-    fn pack(piece: &[u8]) -> io::Result<Piece> {
+    fn compress(piece: &[u8]) -> io::Result<Piece> {
         let mut crc = Crc::new();
         crc.update(piece);
         let mut deflate = Compress::new(Compression::default(), false);
-        let mut packed = Vec::with_capacity(piece.len() + piece.len() / 128 + FLUSH_BYTES);
-        deflate.compress_vec(piece, &mut packed, FlushCompress::Sync)?;
-        // Deflate has written all if it has left room.
-        if packed.len() == packed.capacity() {
+        let mut compressed = Vec::with_capacity(piece.len() + piece.len() / 128 + FLUSH_BYTES);
+        deflate.compress_vec(piece, &mut compressed, FlushCompress::Sync)?;
+        // If there is room left, deflate has written everything.
+        if compressed.len() == compressed.capacity() {
             return Err(io::Error::other("a piece has become longer than deflate makes it"));
         }
-        Ok(Piece { packed, crc })
+        Ok(Piece { compressed, crc })
     }
 
-    fn write(&mut self, Piece { packed, crc }: Piece, writer: &mut impl Write) -> io::Result<()> {
+    fn write(
+        &mut self,
+        Piece { compressed, crc }: Piece,
+        writer: &mut impl Write,
+    ) -> io::Result<()> {
         if !mem::replace(&mut self.is_begun, true) {
             writer.write_all(&HEADER)?;
         }
         self.crc.combine(&crc);
-        writer.write_all(&packed)
+        writer.write_all(&compressed)
     }
 
     fn end(&mut self, writer: &mut impl Write) -> io::Result<()> {
@@ -100,10 +104,10 @@ mod tests {
         let noise: Vec<u8> = noise.take(2 * Gzip::FRAME_BYTES).collect();
         let text = b"http://a.test/\n".repeat(3 * Gzip::FRAME_BYTES / 15);
         for bytes in [b"", &b"a line\n"[..], &text[..Gzip::FRAME_BYTES], &text, &noise] {
-            let packed = written(bytes, 100_000, None);
+            let compressed = written(bytes, 100_000, None);
             let crew = Crew::new(3, |task| drop(std::thread::spawn(task)));
-            assert!(packed == written(bytes, 1 << 20, Some(crew)), "{} bytes", bytes.len());
-            let mut reader = flate2::bufread::GzDecoder::new(&packed[..]);
+            assert!(compressed == written(bytes, 1 << 20, Some(crew)), "{} bytes", bytes.len());
+            let mut reader = flate2::bufread::GzDecoder::new(&compressed[..]);
             let mut all = Vec::new();
             reader.read_to_end(&mut all).unwrap();
             assert!(all == bytes, "{} bytes", bytes.len());
@@ -111,20 +115,20 @@ mod tests {
         }
         // Short pieces end with one sync marker, too.
         for length in 1..400 {
-            let packed = written(&noise[..length], 400, None);
+            let compressed = written(&noise[..length], 400, None);
             let mut text = Vec::new();
-            flate2::bufread::GzDecoder::new(&packed[..]).read_to_end(&mut text).unwrap();
+            flate2::bufread::GzDecoder::new(&compressed[..]).read_to_end(&mut text).unwrap();
             assert!(text == noise[..length], "{length} bytes");
-            let marks = packed.windows(4).filter(|bytes| *bytes == [0, 0, 0xff, 0xff]).count();
+            let marks = compressed.windows(4).filter(|bytes| *bytes == [0, 0, 0xff, 0xff]).count();
             assert_eq!(marks, 1, "{length} bytes");
         }
     }
 
     #[test]
     fn damage_is_found() {
-        let packed = written(b"http://a.test/\n", 99, None);
-        for at in [packed.len() - 8, packed.len() - 4] {
-            let mut damaged = packed.clone();
+        let compressed = written(b"http://a.test/\n", 99, None);
+        for at in [compressed.len() - 8, compressed.len() - 4] {
+            let mut damaged = compressed.clone();
             damaged[at] ^= 1;
             let read = io::read_to_string(flate2::bufread::GzDecoder::new(&damaged[..]));
             assert!(read.is_err(), "{at}");

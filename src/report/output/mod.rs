@@ -15,11 +15,12 @@ mod results;
 mod skipped;
 mod threads;
 
-pub use claims::Claims;
+pub use claims::ClaimedPaths;
 pub use predecessor::Predecessor;
 pub use results::Results;
 pub use threads::{OutputThreads, Syncing};
 
+use std::fmt;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, IsTerminal as _, Write};
 use std::os::fd::{AsFd as _, BorrowedFd};
@@ -53,7 +54,13 @@ pub struct Output {
     leaves_syncing: bool,
 }
 
-/// Bytes that are handed on at once.
+impl fmt::Debug for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Output").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// Bytes that are written at once.
 const BUFFER_BYTES: usize = 1 << 20;
 
 impl Output {
@@ -130,7 +137,7 @@ impl Output {
             (Some(_), Syncing::Meanwhile(crew)) => Box::new(DiskFile::new(file, Some(crew))),
             (Some(_), Syncing::LeftToSystem) | (None, _) => Box::new(file),
         };
-        let encoder = Encoder::of(path, plain, threads.packers);
+        let encoder = Encoder::of(path, plain, threads.compressors);
         let output = Output::to(name, encoder, pending);
         Ok(Output { relies_on_page_cache: is_left, leaves_syncing: is_left, ..output })
     }
@@ -231,18 +238,19 @@ impl Output {
 
     /// Writes `text` and `separator`.
     #[inline]
-    pub fn line(&mut self, text: &[u8], separator: u8) -> Result<()> {
+    pub fn write_line(&mut self, text: &[u8], separator: u8) -> Result<()> {
         self.write(text)?;
         self.write(&[separator])
     }
 
-    /// Hands on what has been written so far, if somebody may be waiting for it.
-    pub fn pass_on(&mut self) -> Result<()> {
+    /// Flushes what has been written so far, if a reader may be waiting for it: not for a file,
+    /// which nobody sees before it is published.
+    pub fn flush_if_streaming(&mut self) -> Result<()> {
         if self.pending.is_some() {
             return Ok(());
         }
         self.empty_buffer()?;
-        self.encoder.pass_on().map_err(|error| Error::writing(&self.name, error))
+        self.encoder.flush_if_plain().map_err(|error| Error::writing(&self.name, error))
     }
 
     fn empty_buffer(&mut self) -> Result<()> {
@@ -292,7 +300,7 @@ mod tests {
 
     use super::skipped::skip;
     use super::*;
-    use crate::report::Claims;
+    use crate::report::ClaimedPaths;
 
     #[test]
     fn a_file_is_there_whole_or_not_at_all() {
@@ -300,14 +308,14 @@ mod tests {
         let path = folder.path().join("out.txt");
         fs::write(&path, "old").unwrap();
         let mut output = Output::file(&path, None, OutputThreads::default()).unwrap();
-        output.line(b"new", b'\n').unwrap();
+        output.write_line(b"new", b'\n').unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"old");
         drop(output);
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         let mut output = Output::file(&path, None, OutputThreads::default()).unwrap();
         let long = vec![b'x'; 3 * BUFFER_BYTES];
-        output.line(b"new", b'\n').unwrap();
+        output.write_line(b"new", b'\n').unwrap();
         output.write(&long).unwrap();
         output.publish().unwrap();
         assert_eq!(fs::read(&path).unwrap(), [b"new\n", &long[..]].concat());
@@ -315,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_to_the_system_comes_behind_the_rest() {
+    fn what_is_left_to_the_system_comes_after_the_rest() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.txt");
         let mut output = Output::file(&path, None, OutputThreads::default()).unwrap();
@@ -324,7 +332,7 @@ mod tests {
         assert!(output.goes_by_pages());
         output.rely_on_page_cache();
         assert!(!output.goes_by_pages());
-        output.line(b"a line", b'\n').unwrap();
+        output.write_line(b"a line", b'\n').unwrap();
         output.write(&second).unwrap();
         output.publish().unwrap();
         assert_eq!(fs::read(&path).unwrap(), [&first[..], b"a line\n", &second].concat());
@@ -363,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_open_already_is_gone_on_with() {
+    fn an_open_file_is_appended_to() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.txt");
         fs::write(&path, "old ").unwrap();
@@ -388,7 +396,7 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"before result after result ");
         let (mut reader, writer) = io::pipe().unwrap();
         let name = format!("/dev/fd/{}", writer.as_raw_fd());
-        let mut output = Claims::new(&[]).open(Some(Path::new(&name))).unwrap();
+        let mut output = ClaimedPaths::new(&[]).open(Some(Path::new(&name))).unwrap();
         drop(writer);
         output.write(b"result").unwrap();
         output.publish().unwrap();
@@ -408,11 +416,11 @@ mod tests {
         assert_eq!(fs::read(&target).unwrap(), b"new");
         let round = folder.path().join("round");
         std::os::unix::fs::symlink("round", &round).unwrap();
-        assert!(Claims::new(&[]).open(Some(&round)).err().unwrap().is_output());
+        assert!(ClaimedPaths::new(&[]).open(Some(&round)).err().unwrap().is_output());
         // Nor is one replaced that leads to no file yet.
         let (later, link) = (folder.path().join("later"), folder.path().join("link to later"));
         std::os::unix::fs::symlink("later", &link).unwrap();
-        let mut claims = Claims::new(&[]);
+        let mut claims = ClaimedPaths::new(&[]);
         claims.open(Some(&link)).unwrap().publish().unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink() && later.is_file());
         assert!(claims.open(Some(&later)).err().unwrap().is_config());

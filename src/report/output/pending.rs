@@ -15,9 +15,10 @@ use crate::bytes::show_path;
 
 /// A file that has yet to get its name.
 ///
-/// It has none meanwhile: until it is published the old file is untouched, and nothing is left
-/// behind however the process ends, but where the file system has no unnamed files, or the system
-/// no `/proc` by which they get a name.
+/// It is unnamed meanwhile: until it is published the old file is untouched, and nothing is left
+/// however the process ends, except if the file system does not support unnamed files, or there is
+/// no `/proc` to name them by.
+#[derive(Debug)]
 pub(crate) struct Pending {
     file: File,
     path: PathBuf,

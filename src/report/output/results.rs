@@ -12,11 +12,11 @@ use crate::error::{Error, Result};
 
 /// The results of a run, which are published together or not at all.
 ///
-/// What fails for want of room, or since nobody reads any more, fails when it is finished;
-/// publishing gives names to files, and takes them back if one of them cannot be given. So a run
-/// that fails has left all files as they were, but where the file system cannot exchange two files,
-/// or the disk fails when all have their names. What goes to a stream cannot be taken back.
-#[derive(Default)]
+/// A full disk or a closed pipe makes finishing fail. Publishing renames files, and undoes that if
+/// one of them cannot be renamed. So a run that fails leaves all files unchanged, unless the file
+/// system cannot exchange two files, or the disk fails after all were renamed. What was written to
+/// a stream cannot be undone.
+#[derive(Debug, Default)]
 pub struct Results {
     /// The results that go to files, with their names in messages.
     files: Vec<(String, Pending)>,
@@ -178,7 +178,7 @@ mod tests {
 
     use super::super::skipped::skip;
     use super::*;
-    use crate::report::{Claims, OutputThreads, Syncing};
+    use crate::report::{ClaimedPaths, OutputThreads, Syncing};
 
     #[test]
     fn none_is_published_when_one_cannot_be_written() {
@@ -189,7 +189,7 @@ mod tests {
         let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
         fs::write(&first, "old").unwrap();
         let finish = |paths: &[&Path]| {
-            let (mut claims, mut results) = (Claims::new(&[]), Results::default());
+            let (mut claims, mut results) = (ClaimedPaths::new(&[]), Results::default());
             for path in paths {
                 let mut output = claims.open(Some(path))?;
                 output.write(b"new")?;
@@ -211,7 +211,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [first, new, second] = ["first", "new", "second"].map(|name| folder.path().join(name));
         fs::write(&first, "old").unwrap();
-        let (mut claims, mut results) = (Claims::new(&[]), Results::default());
+        let (mut claims, mut results) = (ClaimedPaths::new(&[]), Results::default());
         for path in [&first, &new, &second] {
             results.finish(claims.open(Some(path)).unwrap()).unwrap();
         }
@@ -227,7 +227,7 @@ mod tests {
 
     /// Results of the files in `folder`, the last of which is what others go on with.
     fn finished(folder: &Path, names: &[&str], last: &str, threads: OutputThreads) -> Results {
-        let mut claims = Claims::default();
+        let mut claims = ClaimedPaths::default();
         claims.set_threads(threads);
         let mut open = |name: &str| claims.open(Some(&folder.join(name))).unwrap();
         let mut results = Results::default();
@@ -286,7 +286,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [first, last] = ["first", "last"].map(|name| folder.path().join(name));
         let finish = |predecessor: Predecessor| {
-            let (mut claims, mut results) = (Claims::new(&[]), Results::default());
+            let (mut claims, mut results) = (ClaimedPaths::new(&[]), Results::default());
             results.finish_last(claims.open(Some(&last)).unwrap(), predecessor).unwrap();
             results.finish(claims.open(Some(&first)).unwrap()).unwrap();
             results

@@ -6,8 +6,8 @@ use crate::crew::Crew;
 /// writes, or left to the system; the bytes are the same.
 #[derive(Clone, Debug, Default)]
 pub struct OutputThreads {
-    /// The threads that pack zstd and gzip output.
-    pub packers: Option<Crew>,
+    /// The threads that compress zstd and gzip output.
+    pub compressors: Option<Crew>,
     /// When files are made durable.
     pub syncing: Syncing,
 }

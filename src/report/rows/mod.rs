@@ -20,6 +20,8 @@ pub mod tables;
 
 pub use cells::Cell;
 
+use std::fmt;
+
 use super::Output;
 use crate::canonical::Profile;
 use crate::error::{Error, Result};
@@ -29,6 +31,7 @@ use tables::Table;
 
 /// A format of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RowFormat {
     /// Values between tabs. A tab, line breaks and backslashes in them are `\t`, `\n`, `\r`, `\\`.
     Tsv,
@@ -112,6 +115,16 @@ pub struct RowWriter<'a> {
     columns: Option<Box<ColumnsFile>>,
 }
 
+impl fmt::Debug for RowWriter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let RowWriter { output, shape, .. } = self;
+        f.debug_struct("RowWriter")
+            .field("output", output)
+            .field("shape", shape)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<'a> RowWriter<'a> {
     /// Starts with what made the rows, and with the names of the columns.
     ///
@@ -191,9 +204,9 @@ impl<'a> RowWriter<'a> {
         Ok(())
     }
 
-    /// Hands on the rows that have been written so far, if somebody may be waiting for them.
-    pub fn pass_on(&mut self) -> Result<()> {
-        self.output.pass_on()
+    /// Flushes the rows that have been written so far, if a reader may be waiting for them.
+    pub fn flush_if_streaming(&mut self) -> Result<()> {
+        self.output.flush_if_streaming()
     }
 
     /// Writes what has to follow the last row. Does not publish the output.
@@ -261,7 +274,7 @@ mod tests {
 
     use super::tables::{Column, ColumnKind, DROPPED};
     use super::*;
-    use crate::report::Claims;
+    use crate::report::ClaimedPaths;
 
     static TABLE: Table = Table {
         name: "test",
@@ -275,7 +288,7 @@ mod tests {
     fn written(format: RowFormat, guards_formulas: bool, rows: &[[Cell; 3]]) -> String {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("out");
-        let mut output = Claims::new(&[]).open(Some(&path)).unwrap();
+        let mut output = ClaimedPaths::new(&[]).open(Some(&path)).unwrap();
         let made_by = Provenance { profile: "crawl@1".into(), rules: "00ff".into() };
         let shape = Shape { format, guards_formulas };
         let mut writer = RowWriter::new(&mut output, shape, &TABLE, &made_by).unwrap();

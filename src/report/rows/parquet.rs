@@ -240,7 +240,7 @@ mod tests {
     use parquet::file::reader::{FileReader as _, SerializedFileReader};
 
     use super::*;
-    use crate::report::Claims;
+    use crate::report::ClaimedPaths;
     use crate::report::rows::{RowFormat, RowWriter, Shape};
 
     static TABLE: Table = Table {
@@ -256,7 +256,7 @@ mod tests {
     fn written<'a>(rows: impl Iterator<Item = [Cell<'a>; 3]>) -> (Vec<i64>, Vec<String>) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("out");
-        let mut output = Claims::new(&[]).open(Some(&path)).unwrap();
+        let mut output = ClaimedPaths::new(&[]).open(Some(&path)).unwrap();
         let made_by = Provenance { profile: "crawl@1".into(), rules: "00ff".into() };
         let shape = Shape { format: RowFormat::Parquet, guards_formulas: false };
         let mut writer = RowWriter::new(&mut output, shape, &TABLE, &made_by).unwrap();

@@ -128,7 +128,7 @@ pub static REPORT: Table = Table {
         ),
         number("urls", "from `host` on: records whose URL was not seen before, byte for byte"),
         number("unique", "from `host` on: records whose page was not seen before"),
-        number("other_spelling", "from `host` on: records that spell their page another way"),
+        number("respelled", "from `host` on: records that spell their page another way"),
     ],
 };
 

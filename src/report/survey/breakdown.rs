@@ -10,6 +10,7 @@ use crate::report::rows::cells::readable;
 
 /// A property by which a report groups records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Facet {
     /// The host in canonical form.
     Host,
@@ -141,7 +142,7 @@ impl Breakdown {
                 "urls": counts.urls,
                 "unique": counts.pages,
                 "duplicate": counts.duplicate(),
-                "other_spelling": counts.astray,
+                "respelled": counts.astray,
                 "ratio": ratio(counts.duplicate(), counts.records),
             })
         };
@@ -149,10 +150,10 @@ impl Breakdown {
         json!({ "names": self.names, "rows": rows })
     }
 
-    /// The rows for people; none if the table says nothing: of one name alone, unless the records
-    /// are `requests`. Over time all rows are there if any says something: without those between,
-    /// it would be no course.
-    pub(crate) fn telling_rows(&self, requests: bool) -> Vec<&BreakdownRow> {
+    /// The rows for people; none if the table is not informative: one of a single name, unless the
+    /// records are `requests`. Over time, all rows are shown if any is informative, to show the
+    /// course.
+    pub(crate) fn informative_rows(&self, requests: bool) -> Vec<&BreakdownRow> {
         let any =
             self.facet == Facet::Time && self.rows.iter().any(|row| row.counts.duplicate() > 0);
         let says = |counts: &Counts| requests || any || counts.duplicate() > 0;
@@ -167,7 +168,7 @@ impl Breakdown {
 
     /// Writes the table, if it is informative.
     pub(super) fn write(&self, out: &mut String, requests: bool) {
-        let rows = self.telling_rows(requests);
+        let rows = self.informative_rows(requests);
         if rows.is_empty() {
             return;
         }
@@ -182,8 +183,8 @@ impl Breakdown {
             if requests { "requests" } else { "lines" },
             if self.facet.is_of_url() { "URLs" } else { "new URLs" },
             if self.facet.is_of_url() { "pages" } else { "new pages" },
-            if requests { "spare URLs" } else { "duplicate" },
-            "other sp.",
+            if requests { "redundant" } else { "duplicate" },
+            "respelled",
             self.facet.name()
         );
         for BreakdownRow { name, counts } in rows {
@@ -219,10 +220,10 @@ mod tests {
         let rows = vec![row("2026-11-21", 1), row("2026-11-22", 2), row("2026-11-23", 1)];
         for (facet, expected) in [(Facet::Time, 3), (Facet::Host, 1), (Facet::Agent, 1)] {
             let breakdown = Breakdown { facet, names: 3, rows: rows.clone() };
-            assert_eq!(breakdown.telling_rows(false).len(), expected);
-            assert_eq!(breakdown.telling_rows(true).len(), 3);
+            assert_eq!(breakdown.informative_rows(false).len(), expected);
+            assert_eq!(breakdown.informative_rows(true).len(), 3);
         }
         let breakdown = Breakdown { facet: Facet::Time, names: 3, rows: vec![row("2026", 1); 3] };
-        assert!(breakdown.telling_rows(false).is_empty());
+        assert!(breakdown.informative_rows(false).is_empty());
     }
 }

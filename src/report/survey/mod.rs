@@ -17,7 +17,7 @@ use crate::bytes::decimal::{count_of, with_commas};
 use crate::bytes::show;
 use crate::canonical::Profile;
 use crate::error::Result;
-use totals::{Counted, HOSTLESS, Total};
+use totals::{HOSTLESS, Total};
 
 /// The content of a report.
 #[derive(Debug)]
@@ -184,7 +184,7 @@ impl Survey {
                 "unparsed": tally.unparsed.total(),
                 "scheme_added": tally.scheme_added,
                 "urls": self.counts.urls,
-                "other_spelling": self.counts.astray,
+                "respelled": self.counts.astray,
                 "comments": tally.comments,
                 "filtered": tally.filtered,
             },
@@ -229,7 +229,7 @@ impl Survey {
             ("urls", self.counts.urls, records),
             ("unique", tally.unique, records),
             ("duplicate", tally.duplicate, records),
-            ("other_spelling", self.counts.astray, records),
+            ("respelled", self.counts.astray, records),
             ("unparsed", tally.unparsed.total(), records),
             ("scheme_added", tally.scheme_added, records),
         ] {
@@ -292,10 +292,7 @@ impl Survey {
         }
         out.push('\n');
         for Total { what, count, of, note, first } in self.totals() {
-            let name = match what {
-                Counted::OtherSpelling => "other sp.",
-                what => what.name(),
-            };
+            let name = what.name();
             let share = of.map_or(String::new(), |of| percent(count, of));
             let line = format!("  {name:<12}{:>14}  {share:>7}  {note}", with_commas(count));
             let _ = writeln!(out, "{}", line.trim_end());

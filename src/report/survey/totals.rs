@@ -19,7 +19,7 @@ pub(crate) enum Counted {
     Pages,
     Unique,
     Duplicate,
-    OtherSpelling,
+    Respelled,
     NoScheme,
     Unparsed,
 }
@@ -38,7 +38,7 @@ impl Counted {
             Counted::Pages => "pages",
             Counted::Unique => "unique",
             Counted::Duplicate => "duplicate",
-            Counted::OtherSpelling => "other spelling",
+            Counted::Respelled => "respelled",
             Counted::NoScheme => "no scheme",
             Counted::Unparsed => "unparsed",
         }
@@ -135,7 +135,7 @@ impl Survey {
             "spell their page another way"
         };
         all.extend([
-            total(Counted::OtherSpelling, self.counts.astray, of_records, other),
+            total(Counted::Respelled, self.counts.astray, of_records, other),
             total(Counted::NoScheme, tally.scheme_added, of_records, "were given one"),
         ]);
         for (kind, count) in tally.unparsed.seen() {

@@ -258,6 +258,6 @@ fn report_knows_the_flags_it_takes() {
     dir.run("report --stats=stats.json in.txt").quiet();
     assert_eq!(json(&dir.get("stats.json"))["totals"]["lines"], 4);
     for command in ["dedup", "canon", "report"] {
-        dir.run(&format!("{command} -v in.txt")).exits(0).says("in.txt: lines, none");
+        dir.run(&format!("{command} -v in.txt")).exits(0).says("in.txt: lines, not compressed");
     }
 }

@@ -114,7 +114,7 @@ fn generated_lists_are_known_line_by_line() {
         let words = "'--exact <SHARE>': expected a share from 0 to 1";
         dir.run(&format!("generate list --exact {wrong}")).fails(words);
     }
-    dir.run("generate list -n abc").fails("\"abc\" is no number");
+    dir.run("generate list -n abc").fails("\"abc\" is not a number");
     dir.run("generate list -n 10 -o list.zst").quiet();
     assert_eq!(zstd::decode_all(&dir.get("list.zst")[..]).unwrap().len(), generated(10, 1).len());
 }

@@ -138,7 +138,7 @@ fn plans_that_make_no_sites() {
         ("--noise 1.5", "'--noise <SHARE>': expected a share from 0 to 1"),
         ("--noise 0.0004", "expected whole thousandths, as in 0.003"),
         ("--seed abc", "'--seed <S>': expected a whole number from 0 to"),
-        ("--sites abc", "\"abc\" is no number"),
+        ("--sites abc", "\"abc\" is not a number"),
         ("--noise NaN", "expected a share from 0 to 1"),
         ("--without sids", "no feature \"sids\"; the features are session-query, "),
         ("--only utm,sids", "no feature \"sids\""),

@@ -173,7 +173,7 @@ fn the_first_line_of_another_shape_is_told() {
     let report = dir.run("report --format clf access.log").exits(0).out();
     assert!(report.contains("line 5: h - - [11/Oct/2000:13:55:40 +0000]"), "{report}");
     assert!(report.contains("line 7: what is this"), "{report}");
-    assert!(report.contains("new URLs   new pages spare URLs  other sp.  status"), "{report}");
+    assert!(report.contains("new URLs   new pages  redundant  respelled  status"), "{report}");
 }
 
 #[test]

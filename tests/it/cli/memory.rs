@@ -136,6 +136,36 @@ fn rows_that_wait_stay_within_the_memory() {
 }
 
 #[test]
+fn what_is_known_of_wide_tables_stays_within_the_memory() {
+    let dir = Dir::new();
+    let cells = 500_000;
+    let text = [
+        ("table", format!("url{}\nhttp://a.test/{}\n", ",x".repeat(cells), ",".repeat(cells))),
+        ("tabs", format!("url{}\nhttp://a.test/{}\n", "\tx".repeat(cells), "\t".repeat(cells))),
+        ("list", format!("http://a.test/{}\n", " ,".repeat(cells / 2))),
+    ];
+    for (name, text) in text {
+        dir.put(name, &text);
+        dir.run(&format!("{LITTLE} -q -o /dev/null --stats=stats.json {name}")).exits(0);
+        let peak = json(&dir.get("stats.json"))["peak_anonymous_bytes"].as_u64().unwrap();
+        assert!(peak < 14 << 20, "{name}: {peak} bytes");
+    }
+    // As many columns as are looked at, and one more.
+    let table = |columns: usize| {
+        format!(
+            "url{0}\n{1}\n{1}\n",
+            ",x".repeat(columns - 1),
+            "a.test/b".to_owned() + &",".repeat(columns - 1)
+        )
+    };
+    for (columns, expected) in [(16_384, "table: csv"), (16_385, "table: lines")] {
+        dir.put("table", table(columns));
+        dir.run("-v -o /dev/null table").exits(0).says(expected);
+    }
+    dir.run("-f csv table").fails("no line looks like csv, which has to tell its columns");
+}
+
+#[test]
 fn lines_of_mapped_files_wait_where_they_are() {
     let dir = Dir::new();
     // More files than are held, of lines in order and of lines that came before, and no
@@ -331,11 +361,12 @@ fn spilling_is_told_when_asked() {
 #[test]
 fn too_little_memory_is_refused() {
     let dir = Dir::with_list();
-    dir.run("-S 7M -j1 in.txt").fails("one thread needs 8 MiB; raise -S or lower -j");
-    dir.run("-S 32M -j100 in.txt").fails("100 threads need 57 MiB");
+    dir.run("-S 7M -j1 in.txt")
+        .fails("a memory of 7 MiB is too little: one thread needs 8 MiB; raise -S\n");
+    dir.run("-S 32M -j100 in.txt").fails("100 threads need 57 MiB; raise -S or lower -j");
     dir.run("-S 64M --line-limit 9M in.txt").fails("raise -S or lower --line-limit");
     dir.run("-S 0% in.txt").fails("no share");
-    dir.run("-S lots in.txt").fails("is no number of bytes");
+    dir.run("-S lots in.txt").fails("is not a number of bytes");
     dir.run("-S 1X in.txt").fails("unknown suffix");
     // As many threads as there is memory for.
     dir.run("-S 8M in.txt").gives(KEPT);

@@ -47,7 +47,7 @@ fn mistakes_in_configuration_name_the_file() {
         dir.run("--config bad.toml in.txt").fails(why).says("bad.toml: ");
     }
     dir.run("--config missing.toml in.txt").fails("undust: missing.toml: cannot read");
-    dir.run("--config . in.txt").fails("expected a file, found a directory\n");
+    dir.run("--config . in.txt").fails("expected a file, found a folder\n");
     dir.run("-T missing in.txt").fails("--temp-dir missing: expected a folder, found nothing");
     dir.put("bad.hosts", "127.0.0.1\n");
     dir.run("--hosts bad.hosts in.txt").fails("bad.hosts: line 1: ");
@@ -187,7 +187,7 @@ fn lists_that_may_be_something_else_are_doubted() {
                 "Nov 26 10:00:01 web1 caddy[9]: {\"request\":{\"host\":\"a.test\",\"uri\":\"/\"}}",
                 2,
             ),
-            "JSON behind other words; take those away: sed 's/^[^{]*//' FILE | undust\n",
+            "JSON after other words; take those away: sed 's/^[^{]*//' FILE | undust\n",
         ),
         (rows("https://a.test/x 200", 10), "have as many blanks; if it is a table, --log-format"),
     ] {
@@ -340,7 +340,7 @@ fn file_names_need_not_be_text() {
     fs::write(dir.0.path().join(name), LIST).unwrap();
     let mut command = dir.command(&["-v"]);
     command.arg(name);
-    let run = Run::of(command, b"").exits(0).says("\\xff.txt: lines, none");
+    let run = Run::of(command, b"").exits(0).says("\\xff.txt: lines, not compressed");
     assert_eq!(run.out(), KEPT);
 }
 

@@ -2,16 +2,20 @@
 
 mod bare;
 mod canon_explain_report;
+mod check;
+mod clusters;
 mod commands;
 mod dedup;
 mod documents;
 mod generate_site;
 mod html;
 mod input;
+mod keys;
 mod learn;
 mod logs;
 mod memory;
 mod messages;
+mod not_in;
 mod output;
 mod parquet;
 mod rows;

@@ -151,7 +151,7 @@ fn rows_are_written() {
     assert_eq!(
         shown(&dir.path("r.parquet")).0[0],
         "{part: \"total\", name: \"lines\", count: 4, of: null, \
-        changed: null, urls: null, unique: null, other_spelling: null, name_raw: null}"
+        changed: null, urls: null, unique: null, respelled: null, name_raw: null}"
     );
 }
 

@@ -193,7 +193,7 @@ fn rules_list() {
 #[test]
 fn rules_lint() {
     let dir = dir();
-    dir.run("rules lint x.rules").gives("3 rules, 2 in force: nothing to complain of\n");
+    dir.run("rules lint x.rules").gives("3 rules, 2 in force: no findings\n");
     let loops = "[[rule]]\nsite='x.org'\nkind='alias-segment'\nfrom='a'\nto='b'\nstatus='auto'\n\
                  [[rule]]\nsite='x.org'\nkind='alias-segment'\nfrom='b'\nto='a'\nstatus='auto'\n\
                  [[rule]]\nsite='a.x.org'\nkind='drop-param'\nparam='sid'\npath='/s'\nstatus='auto'\n";
@@ -277,7 +277,7 @@ fn rule_files_come_from_standard_input() {
 #[test]
 fn rules_test() {
     let dir = dir();
-    dir.run("rules test x.rules").gives("3 rules, 2 examples: all as they should be\n");
+    dir.run("rules test x.rules").gives("3 rules, 2 examples: all pass\n");
     // Its rules are those that are tested.
     dir.run("rules test x.rules --enable dust").exits(0);
     dir.put("bad.rules", RULES.replace("a?sid=2\"]", "b?sid=2\"]"));

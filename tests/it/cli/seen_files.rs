@@ -2,6 +2,77 @@
 
 use super::*;
 
+#[test]
+fn seen_files_grow() {
+    let dir = Dir::with_list();
+    dir.run("--seen seen in.txt").gives(KEPT);
+    dir.run("--seen seen in.txt").gives("");
+    dir.feed("--seen seen", b"http://c.test/\nhttp://A.test/\nhttp://c.test\n")
+        .gives("http://c.test/\n");
+    let stats = dir.feed("--seen seen --stats=stats.json", b"http://c.test/\nhttp://d.test/\n");
+    stats.gives("http://d.test/\n");
+    assert_eq!(json(&dir.get("stats.json"))["totals"]["duplicate"], 1);
+    let before = dir.get("seen");
+    dir.run("--seen seen -p aggressive in.txt").fails("another profile");
+    assert!(dir.get("seen") == before);
+    for args in ["-c", "-d", "-u", "--clusters", "--dropped x", "--check", "--keep last"] {
+        dir.run(&format!("--seen seen {args} in.txt")).fails("--seen");
+    }
+    assert_eq!(dir.names(), ["in.txt", "seen", "stats.json"]);
+}
+
+/// What a run remembers is not lost when another has begun before and ends behind it.
+#[test]
+fn a_seen_file_that_another_run_has_changed_is_an_error() {
+    let dir = Dir::with_list();
+    let slow = |meanwhile: &dyn Fn()| {
+        let mut child = dir.command(&["--seen", "seen", "--stats=stats"]).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(b"http://slow.test/\n").unwrap();
+        // Its first line is there: so it has read the seen file.
+        let mut first = [0; 18];
+        child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+        meanwhile();
+        drop(stdin);
+        Run::end("--seen seen".to_string(), child)
+    };
+    let fast = || drop(dir.run("--seen seen in.txt").gives(KEPT));
+    let other = || drop(dir.feed("--seen seen", b"http://other.test/\n").quiet());
+    let delete = || fs::remove_file(dir.path("seen")).unwrap();
+    for (meanwhile, names) in [
+        (&fast as &dyn Fn(), &["in.txt", "seen"][..]),
+        (&other, &["in.txt", "seen"]),
+        (&delete, &["in.txt"]),
+    ] {
+        slow(meanwhile).exits(2).says("another run has changed it");
+        assert_eq!(dir.names(), names, "nothing else is published or left");
+        if dir.path("seen").exists() {
+            dir.run("--seen seen in.txt").gives("");
+        }
+    }
+    // With nobody in between.
+    slow(&|| ()).quiet();
+    dir.feed("--seen seen", b"http://slow.test/\n").gives("");
+}
+
+#[test]
+fn damaged_seen_files_are_refused() {
+    let dir = Dir::with_list();
+    dir.run("--seen seen in.txt").quiet();
+    let good = dir.get("seen");
+    let mut flipped = good.clone();
+    flipped[20] ^= 1;
+    for bad in [&good[..good.len() - 1], &good[..40], &flipped, b"", LIST.as_bytes()] {
+        dir.put("bad", bad);
+        dir.run("--seen bad in.txt").fails("bad: ");
+        assert!(dir.get("bad") == bad, "a damaged file is left as it is");
+    }
+    dir.run("--seen in.txt in.txt").fails("in.txt: expected a seen file");
+    // Not written once, to be refused ever after.
+    dir.run("--seen seen.zst in.txt").fails("seen.zst: such a file is not compressed");
+    assert!(!dir.path("seen.zst").exists());
+}
+
 /// What is known would be new.
 #[test]
 fn a_damaged_seen_file_is_no_list() {

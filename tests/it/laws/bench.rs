@@ -14,7 +14,7 @@ use undust::pipeline::{
     self, CanonPlan, ClusterFilter, ClusterOutput, DedupPlan, FormatChoice, FormatPlan, Job, OnBad,
     Print, SelectPlan,
 };
-use undust::report::{Claims, Output, Tally};
+use undust::report::{ClaimedPaths, Output, Tally};
 
 pub(super) fn canonicalizer(profile: &str) -> Canonicalizer {
     Canonicalizer::new(Profile::named(profile).unwrap())
@@ -131,14 +131,14 @@ impl Bench {
     /// The result of one job that writes.
     pub(super) fn written(&self, run: impl FnOnce(&mut Output) -> Tally) -> (Vec<u8>, Tally) {
         let path = self.path("out");
-        let mut output = Claims::new(&[]).open(Some(&path)).unwrap();
+        let mut output = ClaimedPaths::new(&[]).open(Some(&path)).unwrap();
         let tally = run(&mut output);
         output.publish().unwrap();
         (fs::read(path).unwrap(), tally)
     }
 
     pub(super) fn select(&self, job: &Job, plan: &SelectPlan) -> (Vec<u8>, Vec<u8>, Tally) {
-        let mut dropped = Claims::new(&[]).open(Some(&self.path("dropped"))).unwrap();
+        let mut dropped = ClaimedPaths::new(&[]).open(Some(&self.path("dropped"))).unwrap();
         let (out, tally) = self.written(|output| {
             pipeline::select(job, plan, output, Some(&mut dropped)).unwrap().tally
         });

@@ -123,15 +123,19 @@ impl fmt::Display for Doubt<'_> {
             ),
             Doubt::KnownHostless { all } => write!(
                 f,
-                "--not-in: {}its records name no host, so nothing is left out; --base-url says which host they \
-                 are of",
-                if *all { "" } else { "most of " },
+                "--not-in: {}; --base-url says which host they are on",
+                match all {
+                    true => "its records name no host, so nothing is left out",
+                    false => "most of its records name no host, so they leave nothing out",
+                }
             ),
             Doubt::HostlessBesideKnown { all } => write!(
                 f,
-                "--not-in: its records name hosts, but {}those of the input do not, so nothing is left out; \
-                 --base-url says which host they are of",
-                if *all { "" } else { "most of " },
+                "--not-in: its records name hosts, but {}; --base-url says which host they are on",
+                match all {
+                    true => "those of the input do not, so nothing is left out",
+                    false => "most of those of the input do not, so these are not left out",
+                }
             ),
             Doubt::KnownNowhere => f.write_str("--not-in: no file was found in what was named"),
             Doubt::KnownEmpty { first, has_more } => write!(
@@ -141,7 +145,7 @@ impl fmt::Display for Doubt<'_> {
             ),
             Doubt::Hostless { hostless, records, loss, has_json } => write!(
                 f,
-                "{} of {} records name no host, so {}; --base-url says which host they are of{}",
+                "{} of {} records name no host, so {}; --base-url says which host they are on{}",
                 with_commas(*hostless),
                 with_commas(*records),
                 match loss {
@@ -263,7 +267,7 @@ fn tell_seeming(seeming: &Seeming, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             if *is_request { " --log-format '$request'" } else { "" }
         ),
         Seeming::JsonBehindWords => f.write_str(
-            "its first lines are JSON behind other words; take those away: sed 's/^[^{]*//' FILE | undust",
+            "its first lines are JSON after other words; take those away: sed 's/^[^{]*//' FILE | undust",
         ),
         Seeming::JsonOverLines => f.write_str(
             "it has JSON over several lines; put each object on a line: jq -c . FILE | undust",

@@ -108,9 +108,9 @@ impl Blocks {
         (self.piece.capacity() - self.piece.len()).saturating_sub(1)
     }
 
-    /// Decodes `packed`, all that is [wanted](Self::wanted), or the beginning of a block that is
-    /// stored as it is. Of what fails, nothing is kept.
-    pub(crate) fn decode(&mut self, packed: &[u8]) -> io::Result<()> {
+    /// Decodes `compressed`: exactly the [wanted](Self::wanted) bytes, or the beginning of a block
+    /// that is stored uncompressed. After an error, nothing of it is in the piece.
+    pub(crate) fn decode(&mut self, compressed: &[u8]) -> io::Result<()> {
         let length = self.piece.len();
         let room = self.room();
         // Not by a slice of the room: zstd reads what is before it by this pointer, too.
@@ -126,8 +126,8 @@ impl Blocks {
                 self.context.as_ptr(),
                 end.cast(),
                 room,
-                packed.as_ptr().cast(),
-                packed.len(),
+                compressed.as_ptr().cast(),
+                compressed.len(),
             )
         })?;
         assert!(written <= room, "zstd was told how much room there is");

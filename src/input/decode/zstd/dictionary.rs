@@ -24,9 +24,9 @@ pub(crate) fn read(head: &mut Vec<u8>, disk: &mut Disk) -> Result<Option<Vec<u8>
         return Ok(None);
     };
     let length = u64::from(u32::from_le_bytes([*a, *b, *c, *d]));
-    let is_packed = content.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
-    if !is_packed && !content.starts_with(&[0x37, 0xa4, 0x30, 0xec]) {
-        // Somebody else's frame.
+    let is_compressed = content.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
+    if !is_compressed && !content.starts_with(&[0x37, 0xa4, 0x30, 0xec]) {
+        // A skippable frame for something else.
         return Ok(None);
     }
     let too_long = || {
@@ -46,12 +46,13 @@ pub(crate) fn read(head: &mut Vec<u8>, disk: &mut Disk) -> Result<Option<Vec<u8>
     let end = 8 + length as usize;
     let missing = end.saturating_sub(head.len());
     disk.fill(head, missing).map_err(reading)?;
-    let packed = head.get(8..end).ok_or_else(|| reading(io::ErrorKind::UnexpectedEof.into()))?;
-    if !is_packed {
-        return Ok(Some(packed.to_vec()));
+    let compressed =
+        head.get(8..end).ok_or_else(|| reading(io::ErrorKind::UnexpectedEof.into()))?;
+    if !is_compressed {
+        return Ok(Some(compressed.to_vec()));
     }
     let mut dictionary = Vec::new();
-    zstd::stream::read::Decoder::new(packed)
+    zstd::stream::read::Decoder::new(compressed)
         .and_then(|decoder| {
             decoder.take(ZSTD_DICTIONARY_BYTES_MAX + 1).read_to_end(&mut dictionary)
         })

@@ -26,7 +26,7 @@ pub(super) enum WalkResult {
     /// A whole frame: its length, and the most that it can decompress to.
     Frame {
         /// Bytes from the magic to the end.
-        packed_bytes: usize,
+        compressed_bytes: usize,
         /// The content size if the header has it, else what its blocks can hold.
         content_bytes_max: u64,
     },
@@ -58,22 +58,27 @@ pub(crate) struct Header {
 }
 
 impl Walk {
-    /// Walks on. `packed` begins at the frame; it is the same as last time, or longer.
-    pub(crate) fn step(&mut self, packed: &[u8], bounds: &FrameBounds) -> WalkResult {
-        match packed {
-            [0x28, 0xb5, 0x2f, 0xfd, ..] => self.blocks(packed, bounds).unwrap_or(WalkResult::More),
+    /// Continues. `compressed` begins with the frame; it is the same as last time, or longer.
+    pub(crate) fn step(&mut self, compressed: &[u8], bounds: &FrameBounds) -> WalkResult {
+        match compressed {
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+                self.blocks(compressed, bounds).unwrap_or(WalkResult::More)
+            }
             [0x50..=0x5f, 0x2a, 0x4d, 0x18, rest @ ..] => {
                 let Some(size) = number(rest, 4) else { return WalkResult::More };
-                let packed_bytes = 8 + size;
-                if packed_bytes > bounds.frame_bytes_max {
+                let compressed_bytes = 8 + size;
+                if compressed_bytes > bounds.frame_bytes_max {
                     return WalkResult::Other;
                 }
-                if packed_bytes > packed.len() as u64 {
+                if compressed_bytes > compressed.len() as u64 {
                     return WalkResult::More;
                 }
-                WalkResult::Frame { packed_bytes: packed_bytes as usize, content_bytes_max: 0 }
+                WalkResult::Frame {
+                    compressed_bytes: compressed_bytes as usize,
+                    content_bytes_max: 0,
+                }
             }
-            _ if packed.len() < 4 => WalkResult::More,
+            _ if compressed.len() < 4 => WalkResult::More,
             _ => WalkResult::Other,
         }
     }
@@ -84,10 +89,10 @@ impl Walk {
         self.next
     }
 
-    /// `None` if more has to be seen.
-    fn blocks(&mut self, packed: &[u8], bounds: &FrameBounds) -> Option<WalkResult> {
+    /// `None` if more bytes are needed.
+    fn blocks(&mut self, compressed: &[u8], bounds: &FrameBounds) -> Option<WalkResult> {
         if self.header.is_none() {
-            let Some(header) = Header::parse(packed)? else { return Some(WalkResult::Other) };
+            let Some(header) = Header::parse(compressed)? else { return Some(WalkResult::Other) };
             let content_bytes = header.content_bytes.unwrap_or(0);
             if header.window_bytes > bounds.window_bytes_max
                 || content_bytes > bounds.frame_bytes_max
@@ -100,7 +105,7 @@ impl Walk {
         let header = self.header.as_ref()?;
         let block_bytes_max = header.window_bytes.min(BLOCK_BYTES_MAX);
         while !self.ended {
-            let block = number(packed.get(self.next..)?, 3)?;
+            let block = number(compressed.get(self.next..)?, 3)?;
             let (kind, size) = (block >> 1 & 3, block >> 3);
             if size > block_bytes_max {
                 return Some(WalkResult::Other);
@@ -119,44 +124,44 @@ impl Walk {
                 return Some(WalkResult::Other);
             }
         }
-        let packed_bytes = self.next + if header.has_checksum { 4 } else { 0 };
+        let compressed_bytes = self.next + if header.has_checksum { 4 } else { 0 };
         let content_bytes_max = header.content_bytes.unwrap_or(self.content_bytes_max);
-        (packed_bytes <= packed.len())
-            .then_some(WalkResult::Frame { packed_bytes, content_bytes_max })
+        (compressed_bytes <= compressed.len())
+            .then_some(WalkResult::Frame { compressed_bytes, content_bytes_max })
     }
 }
 
 impl Header {
-    /// Reads the header of the frame that `packed` begins with. `None` if there is none, or not all
-    /// of it, or a dictionary is asked for.
-    pub(crate) fn of(packed: &[u8]) -> Option<Header> {
-        let is_frame = packed.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
-        is_frame.then(|| Header::parse(packed))??
+    /// Reads the header of the frame that `compressed` begins with. `None` if there is none, or not
+    /// all of it, or if it refers to a dictionary.
+    pub(crate) fn of(compressed: &[u8]) -> Option<Header> {
+        let is_frame = compressed.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
+        is_frame.then(|| Header::parse(compressed))??
     }
 
-    /// Reads the header of the frame that `packed` begins with, where a dictionary is no matter.
-    /// `None` if more has to be seen; `Some(None)` if `packed` begins with no such frame.
-    pub(super) fn of_any(packed: &[u8]) -> Option<Option<Header>> {
+    /// Reads the header of the frame that `compressed` begins with, even if it refers to a
+    /// dictionary. `None` if more bytes are needed; `Some(None)` if there is no such frame.
+    pub(super) fn of_any(compressed: &[u8]) -> Option<Option<Header>> {
         let magic = [0x28, 0xb5, 0x2f, 0xfd];
-        let seen = packed.len().min(magic.len());
-        match packed[..seen] == magic[..seen] {
-            true => Header::read(packed),
+        let seen = compressed.len().min(magic.len());
+        match compressed[..seen] == magic[..seen] {
+            true => Header::read(compressed),
             false => Some(None),
         }
     }
 
-    /// Reads the header of a frame that asks for no dictionary, without a look at its magic number.
-    /// `None` if more has to be seen; `Some(None)` if such a frame is not for us.
-    fn parse(packed: &[u8]) -> Option<Option<Header>> {
-        let (descriptor, _) = packed.get(4..)?.split_first()?;
-        // Not for us, however long the header is.
-        if descriptor & 0x03 != 0 { Some(None) } else { Header::read(packed) }
+    /// Reads the header of a frame without checking its magic number. `None` if more bytes are
+    /// needed; `Some(None)` if it refers to a dictionary, or is invalid.
+    fn parse(compressed: &[u8]) -> Option<Option<Header>> {
+        let (descriptor, _) = compressed.get(4..)?.split_first()?;
+        // A dictionary is needed, however long the header is.
+        if descriptor & 0x03 != 0 { Some(None) } else { Header::read(compressed) }
     }
 
-    /// Reads the header of a frame, without a look at its magic number. `None` if more has to be
-    /// seen; `Some(None)` if there is no such header.
-    fn read(packed: &[u8]) -> Option<Option<Header>> {
-        let (descriptor, mut rest) = packed.get(4..)?.split_first()?;
+    /// Reads the header of a frame without checking its magic number. `None` if more bytes are
+    /// needed; `Some(None)` if it is invalid.
+    fn read(compressed: &[u8]) -> Option<Option<Header>> {
+        let (descriptor, mut rest) = compressed.get(4..)?.split_first()?;
         let is_single = descriptor & 0x20 != 0;
         let is_reserved = descriptor & 0x08 != 0;
         if is_reserved {
@@ -186,7 +191,7 @@ impl Header {
             window_bytes = content_bytes.unwrap_or(0);
         }
         Some(Some(Header {
-            bytes: packed.len() - rest.len() + content_width,
+            bytes: compressed.len() - rest.len() + content_width,
             window_bytes,
             content_bytes,
             has_checksum: descriptor & 0x04 != 0,
@@ -208,8 +213,8 @@ mod tests {
 
     const BOUNDS: FrameBounds = FrameBounds { window_bytes_max: 1 << 31, frame_bytes_max: 1 << 20 };
 
-    fn one_step(packed: &[u8]) -> WalkResult {
-        Walk::default().step(packed, &BOUNDS)
+    fn one_step(compressed: &[u8]) -> WalkResult {
+        Walk::default().step(compressed, &BOUNDS)
     }
 
     fn frame(content: &[u8], has_size: bool, checksum: bool) -> Vec<u8> {
@@ -231,24 +236,24 @@ mod tests {
         for content in contents {
             for (has_size, checksum) in [(true, true), (true, false), (false, true), (false, false)]
             {
-                let mut packed = frame(content, has_size, checksum);
-                let whole = packed.len();
-                packed.extend_from_slice(b"behind");
+                let mut compressed = frame(content, has_size, checksum);
+                let whole = compressed.len();
+                compressed.extend_from_slice(b"behind");
                 let mut walk = Walk::default();
                 for end in (0..whole).step_by(1 + whole / 1000) {
                     assert_eq!(
-                        walk.step(&packed[..end], &BOUNDS),
+                        walk.step(&compressed[..end], &BOUNDS),
                         WalkResult::More,
                         "{end} of {whole}"
                     );
-                    assert_eq!(one_step(&packed[..end]), WalkResult::More, "{end} of {whole}");
+                    assert_eq!(one_step(&compressed[..end]), WalkResult::More, "{end} of {whole}");
                 }
-                let found = walk.step(&packed, &BOUNDS);
-                assert_eq!(found, one_step(&packed));
-                let WalkResult::Frame { packed_bytes, content_bytes_max } = found else {
+                let found = walk.step(&compressed, &BOUNDS);
+                assert_eq!(found, one_step(&compressed));
+                let WalkResult::Frame { compressed_bytes, content_bytes_max } = found else {
                     panic!("{found:?}: {} bytes, {has_size}", content.len())
                 };
-                assert_eq!(packed_bytes, whole);
+                assert_eq!(compressed_bytes, whole);
                 let exact = content.len() as u64;
                 if has_size {
                     assert_eq!(content_bytes_max, exact);
@@ -260,11 +265,14 @@ mod tests {
 
     #[test]
     fn skippable_frames() {
-        let packed = [&b"\x53\x2a\x4d\x18"[..], &3u32.to_le_bytes(), b"xyz"].concat();
-        for end in 0..packed.len() {
-            assert_eq!(one_step(&packed[..end]), WalkResult::More, "{end}");
+        let compressed = [&b"\x53\x2a\x4d\x18"[..], &3u32.to_le_bytes(), b"xyz"].concat();
+        for end in 0..compressed.len() {
+            assert_eq!(one_step(&compressed[..end]), WalkResult::More, "{end}");
         }
-        assert_eq!(one_step(&packed), WalkResult::Frame { packed_bytes: 11, content_bytes_max: 0 });
+        assert_eq!(
+            one_step(&compressed),
+            WalkResult::Frame { compressed_bytes: 11, content_bytes_max: 0 }
+        );
         let huge = [&b"\x53\x2a\x4d\x18"[..], &u32::MAX.to_le_bytes()].concat();
         assert_eq!(one_step(&huge), WalkResult::Other);
     }
@@ -287,11 +295,11 @@ mod tests {
             assert_eq!(one_step(given), WalkResult::Other, "{why}");
         }
         // Frames without a size end when the blocks are too many, also if these hold nothing.
-        let mut packed = b"\x28\xb5\x2f\xfd\0\x58".to_vec();
-        packed.resize(6 + (1 << 20) + 3, 0);
-        assert_eq!(one_step(&packed), WalkResult::Other, "empty blocks without end");
-        let mut packed = b"\x28\xb5\x2f\xfd\0\x58".to_vec();
-        packed.extend([2, 0, 16, b'x'].repeat(9));
-        assert_eq!(one_step(&packed), WalkResult::Other, "repeated bytes");
+        let mut compressed = b"\x28\xb5\x2f\xfd\0\x58".to_vec();
+        compressed.resize(6 + (1 << 20) + 3, 0);
+        assert_eq!(one_step(&compressed), WalkResult::Other, "empty blocks without end");
+        let mut compressed = b"\x28\xb5\x2f\xfd\0\x58".to_vec();
+        compressed.extend([2, 0, 16, b'x'].repeat(9));
+        assert_eq!(one_step(&compressed), WalkResult::Other, "repeated bytes");
     }
 }

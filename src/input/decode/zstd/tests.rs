@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 
+use super::frames::Walk;
 use super::*;
 use crate::bytes::show;
 use crate::input::chunk::Chunk;
@@ -40,11 +41,11 @@ fn threads() -> Crew {
 }
 
 /// A file of these bytes, and its first ones, which were read.
-fn disk(packed: &[u8]) -> (Disk, Vec<u8>) {
+fn disk(compressed: &[u8]) -> (Disk, Vec<u8>) {
     let mut file = tempfile::tempfile().unwrap();
-    file.write_all(packed).unwrap();
+    file.write_all(compressed).unwrap();
     io::Seek::rewind(&mut file).unwrap();
-    let size = Some(packed.len() as u64);
+    let size = Some(compressed.len() as u64);
     let origin = Arc::new(Origin { file, shown: "a".to_string(), size });
     let mut disk = Disk::new(&origin, size, &Arc::default(), &Stop::default());
     let mut head = Vec::new();
@@ -53,18 +54,22 @@ fn disk(packed: &[u8]) -> (Disk, Vec<u8>) {
 }
 
 /// What came out before the end or the error.
-fn decode(packed: &[u8], window_bytes_max: u64, how: Unpacking) -> (Vec<u8>, Option<Error>) {
-    let (disk, head) = disk(packed);
-    let mut unpacker = Unpacker::new(head, disk, window_bytes_max, how).unwrap();
+fn decode(
+    compressed: &[u8],
+    window_bytes_max: u64,
+    how: DecompressOptions,
+) -> (Vec<u8>, Option<Error>) {
+    let (disk, head) = disk(compressed);
+    let mut decompressor = Decompressor::new(head, disk, window_bytes_max, how).unwrap();
     let mut bytes = Vec::new();
     loop {
         let before = bytes.len();
-        match unpacker.fill(&mut bytes, 50) {
+        match decompressor.fill(&mut bytes, 50) {
             Ok(()) if bytes.len() < before + 50 => return (bytes, None),
             Ok(()) => {}
             Err(error) => {
                 let decoded = bytes.len() as u64;
-                return (bytes, Some(unpacker.explain(error, "a", decoded)));
+                return (bytes, Some(decompressor.explain(error, "a", decoded)));
             }
         }
     }
@@ -74,7 +79,7 @@ fn decode(packed: &[u8], window_bytes_max: u64, how: Unpacking) -> (Vec<u8>, Opt
 type Told = (Vec<u8>, Option<String>);
 
 /// Decodes with portions of many sizes, because seams are where decoders break. First alone.
-fn decode_all_ways(packed: &[u8]) -> Vec<(String, Told)> {
+fn decode_all_ways(compressed: &[u8]) -> Vec<(String, Told)> {
     // Without the decoder's own words, which depend on the frames that it saw before.
     let told = |(bytes, error): (Vec<u8>, Option<Error>)| {
         let words = |error: Error| error.to_string().split(" (").next().unwrap().to_owned();
@@ -82,8 +87,8 @@ fn decode_all_ways(packed: &[u8]) -> Vec<(String, Told)> {
     };
     let mut all = Vec::new();
     for read_bytes in [1 << 20, 1, 2, 3, 7, 64] {
-        let how = Unpacking { read_bytes, ..Unpacking::default() };
-        all.push((format!("{read_bytes} at once"), told(decode(packed, 1 << 31, how))));
+        let how = DecompressOptions { read_bytes, ..DecompressOptions::default() };
+        all.push((format!("{read_bytes} at once"), told(decode(compressed, 1 << 31, how))));
     }
     for (piece_bytes, frame_bytes_max, thread_bytes) in [
         (1, 10, 1),
@@ -93,7 +98,7 @@ fn decode_all_ways(packed: &[u8]) -> Vec<(String, Told)> {
         (4 << 20, 32 << 20, 16 << 20),
     ] {
         let crew = Some(threads());
-        let how = Unpacking {
+        let how = DecompressOptions {
             crew,
             read_bytes: 20,
             piece_bytes,
@@ -102,14 +107,14 @@ fn decode_all_ways(packed: &[u8]) -> Vec<(String, Told)> {
             part_bytes: 1,
             dictionary: None,
         };
-        all.push((format!("pieces of {piece_bytes}"), told(decode(packed, 1 << 31, how))));
+        all.push((format!("pieces of {piece_bytes}"), told(decode(compressed, 1 << 31, how))));
     }
     all
 }
 
 /// Checks that all ways tell the same.
-fn check(packed: &[u8], why: &str) -> Told {
-    let mut all = decode_all_ways(packed);
+fn check(compressed: &[u8], why: &str) -> Told {
+    let mut all = decode_all_ways(compressed);
     let (_, alone) = all.swap_remove(0);
     for (way, found) in all {
         assert_eq!(found, alone, "{why}, {way}");
@@ -117,13 +122,13 @@ fn check(packed: &[u8], why: &str) -> Told {
     alone
 }
 
-fn check_good(packed: &[u8], expected: &[u8], why: &str) {
-    let (bytes, error) = check(packed, why);
+fn check_good(compressed: &[u8], expected: &[u8], why: &str) {
+    let (bytes, error) = check(compressed, why);
     assert_eq!((show(&bytes).to_string(), error), (show(expected).to_string(), None), "{why}");
 }
 
-fn check_bad(packed: &[u8], expected: &[u8], words: &str, why: &str) {
-    let (bytes, error) = check(packed, why);
+fn check_bad(compressed: &[u8], expected: &[u8], words: &str, why: &str) {
+    let (bytes, error) = check(compressed, why);
     assert_eq!(show(&bytes).to_string(), show(expected).to_string(), "{why}");
     assert!(error.as_ref().is_some_and(|error| error.contains(words)), "{why}: {error:?}");
 }
@@ -157,16 +162,16 @@ fn damage() {
     check_bad(&[&one[..], cut].concat(), b"one\n", "cut short", "skippable cut");
     let mut wrong = two.clone();
     *wrong.last_mut().unwrap() ^= 1;
-    let packed = [&one[..], &two, &wrong, &two, &one].concat();
-    let (bytes, error) = check(&packed, "a wrong checksum");
+    let compressed = [&one[..], &two, &wrong, &two, &one].concat();
+    let (bytes, error) = check(&compressed, "a wrong checksum");
     assert!(bytes.starts_with(b"one\ntwo\n") && bytes.len() <= 12, "{}", show(&bytes));
     assert!(error.is_some());
     // Says that it holds more, or less, than it does.
     for size in [3, 5] {
         let mut wrong = one.clone();
         wrong[5] = size;
-        let packed = [&two[..], &wrong, &two].concat();
-        for (way, (bytes, error)) in decode_all_ways(&packed) {
+        let compressed = [&two[..], &wrong, &two].concat();
+        for (way, (bytes, error)) in decode_all_ways(&compressed) {
             let is_start = bytes.starts_with(b"two\n") && bytes.len() < 8;
             assert!(is_start && error.is_some(), "{size}, {way}: {}", show(&bytes));
         }
@@ -193,30 +198,35 @@ fn whole_blocks_before_the_damage_are_kept() {
     let text: Vec<u8> = (0..500_000u32)
         .flat_map(|i| i.wrapping_mul(0x9e37_79b9).to_string().into_bytes())
         .collect();
-    let packed = zstd(&text);
+    let compressed = zstd(&text);
     let mut blocks = Vec::new();
     let mut walk = Walk::default();
     let bounds = FrameBounds { window_bytes_max: 1 << 31, frame_bytes_max: 1 << 31 };
-    for end in 0..packed.len() {
-        walk.step(&packed[..end], &bounds);
+    for end in 0..compressed.len() {
+        walk.step(&compressed[..end], &bounds);
         if blocks.last() != Some(&walk.next_block()) {
             blocks.push(walk.next_block());
         }
     }
     // The tenth block becomes one of a kind that there is not.
-    let mut damaged = packed.clone();
+    let mut damaged = compressed.clone();
     damaged[blocks[10]] |= 6;
-    for how in [Unpacking::default(), in_parts(1), in_parts(8 << 20)] {
+    for how in [DecompressOptions::default(), in_parts(1), in_parts(8 << 20)] {
         let (bytes, error) = decode(&damaged, 1 << 31, how.clone());
         assert!(error.is_some() && text.starts_with(&bytes));
-        let (cut, _) = decode(&packed[..blocks[10]], 1 << 31, how);
+        let (cut, _) = decode(&compressed[..blocks[10]], 1 << 31, how);
         assert!(bytes.len() > 500_000 && bytes == cut, "{} and {} bytes", bytes.len(), cut.len());
     }
 }
 
-/// Frames of more than some bytes in pieces of so many.
-fn in_parts(part_bytes: usize) -> Unpacking {
-    Unpacking { crew: Some(threads()), frame_bytes_max: 40, part_bytes, ..Unpacking::default() }
+/// Frames of more than 40 bytes are decoded in pieces of at least `part_bytes`.
+fn in_parts(part_bytes: usize) -> DecompressOptions {
+    DecompressOptions {
+        crew: Some(threads()),
+        frame_bytes_max: 40,
+        part_bytes,
+        ..DecompressOptions::default()
+    }
 }
 
 #[test]
@@ -230,25 +240,25 @@ fn a_frame_in_pieces() {
         encoder.window_log(window_log).unwrap();
         encoder.include_checksum(checksum).unwrap();
         encoder.write_all(&text).unwrap();
-        let packed = encoder.finish().unwrap();
-        let (disk, head) = disk(&packed);
-        let mut unpacker = Unpacker::new(head, disk, 1 << 31, in_parts(1)).unwrap();
+        let compressed = encoder.finish().unwrap();
+        let (disk, head) = disk(&compressed);
+        let mut decompressor = Decompressor::new(head, disk, 1 << 31, in_parts(1)).unwrap();
         let (mut bytes, mut pieces) = (Vec::new(), 0);
         let most = (1 << window_log) + (128 << 10) + BEGUN_BYTES_MAX;
         loop {
-            unpacker.fill(&mut bytes, 1).unwrap();
-            let rest = unpacker.at_hand().len();
+            decompressor.fill(&mut bytes, 1).unwrap();
+            let rest = decompressor.at_hand().len();
             if rest == 0 {
                 break;
             }
-            assert!(rest < most && unpacker.piece_is_ours);
-            bytes.extend_from_slice(&unpacker.slice(rest).buffer[1..]);
+            assert!(rest < most && decompressor.decoded_here);
+            bytes.extend_from_slice(&decompressor.slice(rest).buffer[1..]);
             pieces += 1;
         }
         assert!(bytes == text, "a window of {} bytes", 1 << window_log);
         assert!(pieces > text.len() / most, "{pieces} pieces of {} bytes", text.len());
         // The checksum is looked at.
-        let mut wrong = packed.clone();
+        let mut wrong = compressed.clone();
         *wrong.last_mut().unwrap() ^= 1;
         let (bytes, error) = decode(&wrong, 1 << 31, in_parts(1));
         assert!(error.is_some() && (bytes == text || !checksum));
@@ -267,15 +277,16 @@ fn lines_across_pieces() {
     let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 3).unwrap();
     encoder.window_log(17).unwrap();
     encoder.write_all(&text).unwrap();
-    let packed = encoder.finish().unwrap();
-    for end in [packed.len(), packed.len() - 1, packed.len() / 2] {
-        let (decoded, error) = decode(&packed[..end], 1 << 31, Unpacking::default());
+    let compressed = encoder.finish().unwrap();
+    for end in [compressed.len(), compressed.len() - 1, compressed.len() / 2] {
+        let (decoded, error) = decode(&compressed[..end], 1 << 31, DecompressOptions::default());
         let told = |error: Error| error.to_string().split(" (").next().unwrap().to_owned();
         let error = error.map(told);
         for (chunk_bytes, part_bytes) in [(4000, 1), (50_000, 1), (350_000, 1), (50_000, 1 << 20)] {
-            let (disk, head) = disk(&packed[..end]);
-            let unpacker = Unpacker::new(head, disk, 1 << 31, in_parts(part_bytes)).unwrap();
-            let mut stream = Stream::new(Reader::Zstd(Box::new(unpacker)), Vec::new());
+            let (disk, head) = disk(&compressed[..end]);
+            let decompressor =
+                Decompressor::new(head, disk, 1 << 31, in_parts(part_bytes)).unwrap();
+            let mut stream = Stream::new(Reader::Zstd(Box::new(decompressor)), Vec::new());
             let sizes = Sizes::new(b'\n', chunk_bytes, 1 << 20);
             let (mut at, mut shared) = (0, 0);
             let mut held: Vec<Chunk> = Vec::new();
@@ -293,7 +304,7 @@ fn lines_across_pieces() {
                 }
             }
             let why =
-                format!("chunks of {chunk_bytes} bytes, pieces of {part_bytes}, {end} packed");
+                format!("chunks of {chunk_bytes} bytes, pieces of {part_bytes}, {end} compressed");
             let is_there =
                 |chunk: &Chunk| decoded[chunk.at() as usize..].starts_with(chunk.bytes());
             assert!(at == decoded.len() && held.iter().all(is_there), "{why}");
@@ -313,13 +324,13 @@ fn damage_in_a_frame_in_pieces() {
     let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
     encoder.window_log(16).unwrap();
     encoder.write_all(&text).unwrap();
-    let packed = encoder.finish().unwrap();
+    let compressed = encoder.finish().unwrap();
     // Behind the header, where blocks refer to bytes that are not there.
     for number in 0..150 {
-        let mut damaged = packed.clone();
-        let at = 20 + number * 0x9e37_79b9_7f4a % (packed.len() - 20);
+        let mut damaged = compressed.clone();
+        let at = 20 + number * 0x9e37_79b9_7f4a % (compressed.len() - 20);
         damaged[at] ^= 1 << (number % 8);
-        let (expected, error) = decode(&damaged, 1 << 31, Unpacking::default());
+        let (expected, error) = decode(&damaged, 1 << 31, DecompressOptions::default());
         let (bytes, error_in_pieces) = decode(&damaged, 1 << 31, in_parts(1));
         assert!(bytes == expected, "byte {at}: {} and {} bytes", bytes.len(), expected.len());
         assert_eq!(error_in_pieces.is_some(), error.is_some(), "byte {at}");
@@ -333,10 +344,10 @@ fn windows_are_bounded() {
     encoder.window_log(20).unwrap();
     encoder.write_all(b"a line\n").unwrap();
     encoder.flush().unwrap();
-    let packed = encoder.finish().unwrap().repeat(2);
+    let compressed = encoder.finish().unwrap().repeat(2);
     for crew in [None, Some(threads())] {
-        let how = Unpacking { crew, piece_bytes: 1, ..Unpacking::default() };
-        let (bytes, error) = decode(&packed, 1 << 19, how.clone());
+        let how = DecompressOptions { crew, piece_bytes: 1, ..DecompressOptions::default() };
+        let (bytes, error) = decode(&compressed, 1 << 19, how.clone());
         let error = error.unwrap();
         assert!(error.is_limit() && error.to_string().contains("at most 512 KiB"), "{error}");
         assert!(bytes.is_empty());
@@ -344,7 +355,7 @@ fn windows_are_bounded() {
             error.to_string().contains("wants 1024 KiB; give it a memory of -S 4M or"),
             "{error}"
         );
-        assert_eq!(decode(&packed, 1 << 20, how).0, b"a line\na line\n");
+        assert_eq!(decode(&compressed, 1 << 20, how).0, b"a line\na line\n");
     }
 }
 
@@ -357,14 +368,14 @@ fn windows_between_powers_of_two() {
         [&start, dictionary, &block.to_le_bytes()[..3], b"a line\n"].concat()
     };
     let window_bytes = (8 << 10) + 3 * (1 << 10);
-    let packed = [skippable(b"anything"), frame(0, b"")].concat();
+    let compressed = [skippable(b"anything"), frame(0, b"")].concat();
     for crew in [None, Some(threads())] {
-        let how = Unpacking { crew, piece_bytes: 1, ..Unpacking::default() };
-        let (bytes, error) = decode(&packed, window_bytes - 1, how.clone());
+        let how = DecompressOptions { crew, piece_bytes: 1, ..DecompressOptions::default() };
+        let (bytes, error) = decode(&compressed, window_bytes - 1, how.clone());
         let error = error.unwrap().to_string();
         assert!(bytes.is_empty() && error.contains("at most 10 KiB"), "{error}");
         assert!(error.contains("wants 11 KiB; give it a memory of -S 1M or more"), "{error}");
-        assert_eq!(decode(&packed, window_bytes, how.clone()).0, b"a line\n");
+        assert_eq!(decode(&compressed, window_bytes, how.clone()).0, b"a line\n");
         let error = decode(&frame(1, b"\x07"), window_bytes - 1, how).1.unwrap();
         assert!(error.is_limit(), "{error}");
     }
@@ -372,7 +383,7 @@ fn windows_between_powers_of_two() {
 
 #[test]
 fn a_crew_that_fails_is_done_without() {
-    let packed = zstd(b"a line\n").repeat(50);
+    let compressed = zstd(b"a line\n").repeat(50);
     // Drops each third task, which is what a panic looks like.
     let tasks = AtomicUsize::new(0);
     let crew = Crew::new(2, move |task| {
@@ -380,23 +391,33 @@ fn a_crew_that_fails_is_done_without() {
             task();
         }
     });
-    let how = Unpacking { crew: Some(crew), piece_bytes: 1, ..Unpacking::default() };
-    let (bytes, error) = decode(&packed, 1 << 31, how);
+    let how =
+        DecompressOptions { crew: Some(crew), piece_bytes: 1, ..DecompressOptions::default() };
+    let (bytes, error) = decode(&compressed, 1 << 31, how);
     assert!(error.is_none());
     assert_eq!(bytes, b"a line\n".repeat(50));
 }
 
 #[test]
 fn little_is_under_way() {
-    let packed = zstd(&[b'x'; 1000]).repeat(500);
+    let compressed = zstd(&[b'x'; 1000]).repeat(500);
     // By number, and by content; the one that is delivered is not among them.
     for (threads, thread_bytes, expected) in [(1, 2000, 3), (4, 2000, 6), (4, 500, 3)] {
         let crew = Some(Crew::new(threads, |task| task()));
-        let how = Unpacking { crew, piece_bytes: 1, thread_bytes, ..Unpacking::default() };
-        let (disk, head) = disk(&packed);
-        let mut unpacker = Unpacker::new(head, disk, 1 << 31, how).unwrap();
-        unpacker.fill(&mut Vec::new(), 1).unwrap();
-        assert_eq!(unpacker.ahead.len(), expected, "{threads} threads, {thread_bytes} bytes each");
+        let how = DecompressOptions {
+            crew,
+            piece_bytes: 1,
+            thread_bytes,
+            ..DecompressOptions::default()
+        };
+        let (disk, head) = disk(&compressed);
+        let mut decompressor = Decompressor::new(head, disk, 1 << 31, how).unwrap();
+        decompressor.fill(&mut Vec::new(), 1).unwrap();
+        assert_eq!(
+            decompressor.ahead.pieces.len(),
+            expected,
+            "{threads} threads, {thread_bytes} bytes each"
+        );
     }
 }
 
@@ -409,9 +430,9 @@ proptest! {
         cut in 0usize..40,
         flip in prop::option::of((0usize..1000, 1u8..=255)),
     ) {
-        let mut packed = zstd(b"");
+        let mut compressed = zstd(b"");
         for (kind, bytes) in frames {
-            packed.extend(match kind {
+            compressed.extend(match kind {
                 0 => skippable(&bytes),
                 1 => zstd_of_stream(&bytes),
                 2 => zstd(&bytes.repeat(40)),
@@ -420,16 +441,16 @@ proptest! {
         }
         if let Some((at, bits)) = flip {
             // Not in the first bytes: by these it is known for zstd.
-            let at = 4 + at % (packed.len() - 4);
-            packed[at] ^= bits;
+            let at = 4 + at % (compressed.len() - 4);
+            compressed[at] ^= bits;
         }
-        packed.truncate(packed.len().saturating_sub(cut).max(9));
+        compressed.truncate(compressed.len().saturating_sub(cut).max(9));
         if flip.is_none() {
-            check(&packed, "any");
+            check(&compressed, "any");
             return Ok(());
         }
         // Of a frame whose header lies, more or less may come out: all that it holds at most.
-        let all = decode_all_ways(&packed);
+        let all = decode_all_ways(&compressed);
         let (_, (longest, _)) = all.iter().max_by_key(|(_, (bytes, _))| bytes.len()).unwrap();
         for (way, (bytes, error)) in &all {
             prop_assert!(longest.starts_with(bytes), "{way}");

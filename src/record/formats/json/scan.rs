@@ -20,7 +20,7 @@ const ROOT: u16 = 0;
 const BUCKETS: usize = 256;
 
 /// Places in JSON texts, as a tree of names; the numbers of array elements are names too.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Places {
     edges: Vec<Edge>,
     /// The first edge of each bucket, by parent and name.
@@ -31,7 +31,7 @@ pub(super) struct Places {
     has_children: Vec<bool>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Edge {
     parent: u16,
     name: Box<[u8]>,

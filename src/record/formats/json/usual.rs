@@ -1,7 +1,7 @@
 //! The usual places of the parts of a record in objects of logs, crawls and indexes.
 
-use super::super::field_map::Field;
 use super::Part;
+use crate::record::field_map::Field;
 
 /// Usual places as JSON pointers; of those for the same part the best first.
 pub(super) const USUAL: &[(Part, &[&str])] = &[

@@ -1,28 +1,33 @@
-//! Which columns of a table are read: told by a user, by a header, or by what is in them.
+//! Decides which columns of a table are read: by the user's choice, a header, or their cells.
+
+pub(super) mod cell;
+mod columns;
+pub(super) mod first_row;
+mod widths;
 
 use std::fmt::Write as _;
 
 use memchr::memmem;
 
-use super::cell::{is_datum, is_short_url, is_url, may_be_url};
-use super::columns::{self, Row, SHARE_MIN_PERCENT, has_most, has_url_name};
+use self::cell::{is_datum, is_short_url, is_url, may_be_url};
+use self::columns::{Row, SHARE_MIN_PERCENT, has_most, has_url_name};
+use self::first_row::{FirstRow, column, is_number, list};
+use self::widths::aligned;
 use super::field_map::{Field, FieldMap};
-use super::first_row::{FirstRow, column, is_number, list};
-use super::widths::aligned;
 use crate::bytes::show;
 use crate::error::{Error, Result};
 use crate::parts::without_userinfo;
 use crate::record::{Found, Headerless, Parsed, Uneven};
 use crate::reject::Reject;
 
-/// How many lines may stand above the header of a table of which some are URLs.
+/// Most lines above the header of a table if some of them are URLs.
 const LINES_WITH_URLS_MAX: usize = 4;
 
 /// Most lines of a sample that are tried as the header.
 const HEADERS_TRIED_MAX: usize = 16;
 
-/// Is `line` one that may stand before the header: the origin of a table of undust's own
-/// (`report/rows/`), or what tells the delimiter?
+/// May `line` be before the header: is it the origin of a table of undust's own (`report/rows/`),
+/// or a declaration of the delimiter?
 #[inline]
 fn is_preamble(line: &[u8]) -> bool {
     match line.first() {
@@ -32,7 +37,7 @@ fn is_preamble(line: &[u8]) -> bool {
     }
 }
 
-/// What is between cells, where `line` is `sep=;`, by which spreadsheets tell it.
+/// The delimiter, if `line` is `sep=;`, by which spreadsheets declare it.
 #[inline]
 pub(super) fn told_delimiter(line: &[u8]) -> Option<u8> {
     match line {
@@ -47,7 +52,7 @@ pub(super) fn is_origin(line: &[u8]) -> bool {
     line.starts_with(b"# undust ") && has(b" table=") && has(b" profile=")
 }
 
-/// The `lines` of a table behind that one.
+/// The `lines` of a table after its preamble.
 pub(super) fn without_preamble<'a, 'b>(lines: &'a [&'b [u8]]) -> &'a [&'b [u8]] {
     match lines {
         [first, lines @ ..] if is_preamble(first) => lines,
@@ -58,33 +63,34 @@ pub(super) fn without_preamble<'a, 'b>(lines: &'a [&'b [u8]]) -> &'a [&'b [u8]] 
 /// The columns of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Table {
-    /// What each column is about.
+    /// The field of each column.
     pub(super) slots: Vec<Option<Field>>,
     /// The header, if there is one.
     header: Option<Vec<u8>>,
-    /// The lines above it that say what the table is about, each once, in byte order.
+    /// The lines above it that describe the table, without repetitions, in byte order.
     above: Vec<Vec<u8>>,
-    /// How many columns a row has to have, where nothing but their number tells rows apart.
+    /// How many columns a row must have, where only that distinguishes rows from other lines.
     columns: Option<usize>,
     /// What is known of it where it has no header.
     headerless: Option<Headerless>,
-    /// The names of all columns with URLs, that of the one that is read first, where more than one
-    /// could be meant.
+    /// The names of all columns with URLs, the one that is read first, if more than one could be
+    /// meant.
     url_names: Vec<Vec<u8>>,
-    /// Its widths, where no row of the sample has that of the header.
+    /// Its widths, if no row of the sample is as wide as the header.
     uneven: Option<Uneven>,
-    /// Are the URLs paths without their query, whatever is in them?
+    /// Are the URLs paths without a query, even if they contain `?`?
     is_stem: bool,
-    /// Is a column one of queries?
+    /// Is there a column of queries?
     has_query: bool,
-    /// Is a column one of dates beside the time?
+    /// Is there a column of dates besides the time?
     has_date: bool,
 }
 
 impl Table {
-    /// The table whose header is `line`, with `cells` in it, by usual names of columns: the first
-    /// of those for URLs under which most cells of `rows` are some. `Err` if that is none: then it
-    /// is the first whose name says so. Lines `above` it are rows if they have a URL.
+    /// The table whose header is `line`, with `cells` in it, by usual names of columns: of those
+    /// for URLs the first below which most cells of `rows` are URLs. `Err` if there is no such
+    /// column: then it is the first with a usual name. Lines `above` the header are rows if they
+    /// have a URL.
     fn of_header(
         line: &[u8],
         cells: &[Vec<u8>],
@@ -104,7 +110,7 @@ impl Table {
             row.iter().any(|cell| is_url(cell))
                 || row.len() > 1 && row.get(at).is_some_and(|cell| is_short_url(cell))
         };
-        // Below rows with names of files there is none: `page,9` is one of them.
+        // Below rows of file names there is no header: `page,9` is one of those.
         let is_like_one = |row: &[Vec<u8>]| {
             row.len() > 1 && row.len() == cells.len() && may_be_url(&row[at]) && !is_row(row)
         };
@@ -116,35 +122,35 @@ impl Table {
         Some(if url.has_urls { Ok(table) } else { Err(table) })
     }
 
-    /// Takes these lines `above` the header for what the table is about.
+    /// Records the lines `above` the header.
     fn about(&mut self, mut above: Vec<Vec<u8>>) {
         above.sort();
         above.dedup();
         self.above = above;
     }
 
-    /// Makes column `at` of the header `cells` the one of URLs, and no other.
+    /// Makes column `at` of the header `cells` the only one of URLs.
     fn put_url(&mut self, at: usize, cells: &[Vec<u8>]) {
         self.take_away(Field::Url);
         self.slots[at] = Some(Field::Url);
         self.is_stem = columns::is_stem(cells, at);
     }
 
-    /// Makes column `at`, if there is one, that of the queries.
+    /// Makes column `at`, if given, the one of queries.
     fn put_query(&mut self, at: Option<usize>) {
         if let Some(at) = at {
             self.slots[at] = Some(Field::Query);
         }
     }
 
-    /// Lets no column be about `field`.
+    /// Removes `field` from all columns.
     fn take_away(&mut self, field: Field) {
         for slot in self.slots.iter_mut().filter(|slot| **slot == Some(field)) {
             *slot = None;
         }
     }
 
-    /// Keeps the names of all columns with URLs, by the header `cells`, where there are several.
+    /// Records the names of all columns with URLs from the header `cells`, if there are several.
     fn name_urls(&mut self, url: &columns::UrlColumn, cells: &[Vec<u8>]) {
         if !url.others.is_empty() {
             let all = std::iter::once(&url.at).chain(&url.others);
@@ -152,8 +158,8 @@ impl Table {
         }
     }
 
-    /// The table of `lines`, which `split` takes apart: with a header above its rows, or with one
-    /// column of URLs.
+    /// The table of `lines`, which `split` splits: with a header above its rows, or with one column
+    /// of URLs.
     pub(super) fn recognize(
         lines: &[&[u8]],
         split: impl Fn(&[u8]) -> Option<Vec<Vec<u8>>>,
@@ -163,14 +169,14 @@ impl Table {
             lines.iter().map(|line| (*line, split(line).unwrap_or_default())).collect();
         let (mut named, mut tried) = (None, 0);
         for (at, (line, cells)) in rows.iter().enumerate() {
-            // Behind rows or URLs of a list there is no header.
+            // After rows or URLs of a list there is no header.
             let has_url = cells.first().is_some_and(|cell| is_url(cell) || is_short_url(cell));
             if at > LINES_WITH_URLS_MAX && has_url {
                 break;
             }
-            // What holds a URL is no header; a title alone is none of several lines.
+            // A line with a URL is not a header; neither is a title, if there are several lines.
             let is_title = cells.len() < 2 && lines.len() > 1;
-            // Those of W3C logs are none of a table, though some of its columns are called alike.
+            // Headers of W3C logs are not those of tables, though some names are the same.
             let is_w3c = line.starts_with(b"#Fields:");
             if is_title || is_w3c || cells.iter().any(|cell| is_url(cell)) || !has_url_name(cells) {
                 continue;
@@ -180,17 +186,17 @@ impl Table {
                 Some(Err(table)) => named = named.or(Some(table)),
                 None => {}
             }
-            // So that no sample takes time by the square of its lines.
+            // So that the time is not quadratic in the number of lines.
             tried += 1;
             if tried == HEADERS_TRIED_MAX {
                 break;
             }
         }
-        // Names that say less than what is in the columns.
+        // Here the cells say more than the names.
         Table::by_cells(lines, split).or(named)
     }
 
-    /// The table of `lines` by its one column of URLs, whatever that is called.
+    /// The table of `lines` by its only column of URLs, whatever its name.
     fn by_cells(lines: &[&[u8]], split: impl Fn(&[u8]) -> Option<Vec<Vec<u8>>>) -> Option<Table> {
         let rows: Vec<Vec<Vec<u8>>> = lines.iter().filter_map(|line| split(line)).collect();
         let width = rows.last()?.len();
@@ -209,10 +215,10 @@ impl Table {
         named.take_away(Field::Url);
         named.slots[column] = None;
         named.put_query(columns::query_column(rows[0], body, column, false));
-        // A URL without a scheme is no name of a column, unless the others have usual names.
+        // A URL without a scheme is not a name, unless other columns have usual names.
         let has_names = || named.slots.iter().any(Option::is_some);
         let is_header = may_be_header && (!is_short_url(&rows[0][column]) || has_names());
-        // A comment may have as many commas as the URLs of a list, as a path on some host has.
+        // A comment may have as many commas as the URLs of a list have.
         let mut words = rows[0][column].split(|byte| *byte == b'/');
         let is_path =
             words.next().is_some_and(|host| host.contains(&b'.')) && words.next().is_some();
@@ -242,11 +248,11 @@ impl Table {
         Some(table)
     }
 
-    /// The table that begins with the row `first`, as the user tells; what the user does not tell
-    /// is found by usual names, if that is a header.
+    /// The table that begins with the row `first`, with the columns of `map`; others are found by
+    /// usual names, if `first` is a header.
     ///
-    /// Failure: a configuration error if there is no such column, or none with URLs; if nothing but
-    /// blanks is between columns, or nothing tells a table from the lines above it.
+    /// Failure: a configuration error if there is no such column, or none with URLs; if columns are
+    /// only separated by blanks, or if the table cannot be distinguished from the lines above it.
     pub(super) fn with_fields(first: &FirstRow, map: &FieldMap) -> Result<Table> {
         let FirstRow { line, cells, .. } = first;
         if cells.is_empty() {
@@ -303,7 +309,7 @@ impl Table {
             table.put_query(columns::query_column(cells, &rows, url, has_chosen));
         }
         told.iter().for_each(|(field, _)| table.take_away(*field));
-        // Where the time is told, a date beside it is only if that is told, too.
+        // If the user has given the time, there is no date unless that is given, too.
         if place_of(Field::Time).is_some() {
             table.take_away(Field::Date);
         }
@@ -334,7 +340,7 @@ impl Table {
         self.header.is_some()
     }
 
-    /// What column `at` is about.
+    /// The field of column `at`.
     #[inline]
     pub(super) fn field(&self, at: usize) -> Option<Field> {
         self.slots.get(at).copied().flatten()
@@ -346,17 +352,17 @@ impl Table {
         self.columns.is_none() && at + 1 == self.slots.len()
     }
 
-    /// May a row have `count` columns, as far as they were looked at?
+    /// May a row have `count` columns, as far as it was read?
     #[inline]
     pub(super) fn fits(&self, count: usize) -> bool {
         match self.columns {
             Some(columns) => count == columns,
-            // Rows may end early, but a line that is not parted at all is none.
+            // Rows may end early, but a line without a delimiter is not a row.
             None => count >= self.slots.len().min(2),
         }
     }
 
-    /// What follows from all cells of a row together.
+    /// Completes a record from all cells of its row.
     #[inline]
     pub(super) fn finish<'a>(&self, found: &mut Found<'a>) -> Parsed {
         if self.has_query {
@@ -373,7 +379,7 @@ impl Table {
         if found.target.is_empty() { Parsed::Reject(Reject::NoUrl) } else { Parsed::Record }
     }
 
-    /// Its widths, where no row of the sample has that of the header.
+    /// Its widths, if no row of the sample is as wide as the header.
     pub(super) fn uneven(&self) -> Option<Uneven> {
         self.uneven
     }
@@ -383,12 +389,12 @@ impl Table {
         self.headerless
     }
 
-    /// Has it one column alone?
+    /// Does it have only one column?
     pub(super) fn is_single(&self) -> bool {
         self.slots.len() == 1
     }
 
-    /// As rows are to be read by it: without columns at the end that nobody reads.
+    /// The table without columns at its end that are not read.
     pub(super) fn trimmed(mut self) -> Table {
         while self.slots.len() > 2 && self.slots.last() == Some(&None) {
             self.slots.pop();
@@ -398,8 +404,7 @@ impl Table {
         self
     }
 
-    /// The names of all columns with URLs, that of the one that is read first; none if no other has
-    /// some.
+    /// The names of all columns with URLs, the one that is read first; empty if there is only one.
     pub(super) fn url_names(&self) -> &[Vec<u8>] {
         &self.url_names
     }
@@ -417,7 +422,7 @@ impl Table {
     }
 }
 
-/// The one column of URLs of `rows` and, if it is a row itself, of `first` above them.
+/// The only column of URLs of `rows` and, if it is a row itself, of `first` above them.
 fn by_cells_below(first: &[Vec<u8>], rows: &[Row]) -> Option<usize> {
     let is_row = first.iter().any(|cell| is_url(cell));
     let all = std::iter::once(first).filter(|_| is_row).chain(rows.iter().copied());
@@ -427,7 +432,7 @@ fn by_cells_below(first: &[Vec<u8>], rows: &[Row]) -> Option<usize> {
 }
 
 /// The error for a table with the columns `cells` of which none is known to have URLs. Its example
-/// names a column only if that may have some.
+/// names only a column that may have URLs.
 #[cold]
 fn no_urls(cells: &[Vec<u8>], rows: &[Row], map: &FieldMap, told: &[(Field, usize)]) -> Error {
     let is_free = |at: &usize| told.iter().all(|(_, other)| other != at);
@@ -443,8 +448,8 @@ fn no_urls(cells: &[Vec<u8>], rows: &[Row], map: &FieldMap, told: &[(Field, usiz
     ))
 }
 
-/// Puts a cell where it belongs; what says nothing stays empty, and so does a URL that is none but
-/// a remark, such as Google's `(not set)`.
+/// Sets `field` of `found` to `cell`, unless that is `-`, or a remark instead of a URL, such as
+/// Google's `(not set)`.
 #[inline]
 pub(super) fn put<'a>(field: Field, cell: &'a [u8], found: &mut Found<'a>) {
     let cell = cell.trim_ascii();
@@ -454,8 +459,8 @@ pub(super) fn put<'a>(field: Field, cell: &'a [u8], found: &mut Found<'a>) {
     }
 }
 
-/// Is the row `line` of several lines, and the `header` but for carriage returns in front of their
-/// ends, which a sample does not have?
+/// Does the row `line` have several lines, and is it equal to `header` except for carriage returns
+/// before the line ends, which a sample does not have?
 #[inline]
 fn is_same_but_for_returns(line: &[u8], header: &[u8]) -> bool {
     let is_text = |byte: &&u8| **byte != b'\r';
@@ -464,6 +469,3 @@ fn is_same_but_for_returns(line: &[u8], header: &[u8]) -> bool {
         && memchr::memchr(b'\n', line).is_some()
         && line.iter().filter(is_text).eq(header.iter().filter(is_text))
 }
-
-#[cfg(test)]
-mod tests;

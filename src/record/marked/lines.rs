@@ -1,4 +1,4 @@
-//! HOT: once per line. The lines of a chunk by marks: where each ends, and its quotes and brackets.
+//! HOT: once per line. Marks of the lines of a chunk: their ends, quotes and brackets.
 //!
 //! ```text
 //! chunk      line\n line\n line\n li|ne\n line\n ...
@@ -12,9 +12,9 @@
 
 use crate::bytes::LineEnds;
 use crate::bytes::lines::STRETCH_BYTES;
-use crate::bytes::marks::{Marker, Marks, Rows};
+use crate::bytes::marks::{MarkRows, Marker, Marks};
 
-/// What is marked.
+/// The sets of bytes that are marked.
 pub(super) mod set {
     pub(crate) const LINE_END: usize = 0;
     /// `[`
@@ -27,11 +27,11 @@ pub(super) mod set {
 /// The marks of a stretch.
 pub(super) type LineMarks<'a> = Marks<'a, { set::COUNT }>;
 
-/// Memory for the marks of one stretch after the other.
+/// Reusable memory for the marks of a stretch.
 #[derive(Debug)]
-pub(super) struct MarkedLines {
+pub(crate) struct MarkedLines {
     marker: Marker<{ set::COUNT }>,
-    rows: Rows<{ set::COUNT }>,
+    rows: MarkRows<{ set::COUNT }>,
     /// Where the lines of the stretch end.
     ends: LineEnds,
     /// Bytes of the stretch.
@@ -44,7 +44,7 @@ impl Default for MarkedLines {
             marker: Marker::new([&|byte| byte == b'\n', &|byte| byte == b'[', &|byte| {
                 matches!(byte, b'"' | b'\\')
             }]),
-            rows: Rows::default(),
+            rows: MarkRows::default(),
             ends: LineEnds::default(),
             bytes: 0,
         }
@@ -53,14 +53,14 @@ impl Default for MarkedLines {
 
 impl MarkedLines {
     /// Forgets the stretch.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.ends.clear();
     }
 
-    /// Makes the start of `rest`, which begins with a line, the stretch. Returns it; `None` if no
-    /// line ends in it.
+    /// Marks the next stretch: the start of `rest`, which begins with a line. Returns the stretch;
+    /// `None` if no line ends in it.
     #[inline(never)]
-    pub(super) fn mark<'a>(&mut self, rest: &'a [u8]) -> Option<&'a [u8]> {
+    pub(crate) fn mark<'a>(&mut self, rest: &'a [u8]) -> Option<&'a [u8]> {
         let stretch = &rest[..rest.len().min(STRETCH_BYTES)];
         self.bytes = stretch.len();
         self.marker.mark(stretch, &mut self.rows);
@@ -70,13 +70,13 @@ impl MarkedLines {
 
     /// Where the next line ends in the stretch; `None` if no more lines do.
     #[inline(always)]
-    pub(super) fn next_end(&mut self) -> Option<usize> {
+    pub(crate) fn next_end(&mut self) -> Option<usize> {
         self.ends.next()
     }
 
     /// The marks of the stretch.
     #[inline(always)]
-    pub(super) fn marks(&self) -> LineMarks<'_> {
+    pub(crate) fn marks(&self) -> LineMarks<'_> {
         self.rows.part(0, self.bytes)
     }
 }

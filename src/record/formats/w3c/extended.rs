@@ -1,4 +1,4 @@
-//! Logs whose header names the columns: what W3C logs and those of CloudFront have in common.
+//! Logs whose header names the columns: shared by W3C logs and those of CloudFront.
 //!
 //! HOT: once per line. Price: one pass; no allocation.
 
@@ -8,10 +8,10 @@ use std::sync::Arc;
 use crate::record::{Escapes, Found, LineFormat, Parsed, PathKind};
 use crate::reject::Reject;
 
-/// How the line starts that names the columns of those that follow.
-pub(super) const HEADER: &[u8] = b"#Fields:";
+/// How a header starts: a line that names the columns of the following lines.
+pub(crate) const HEADER: &[u8] = b"#Fields:";
 
-/// What a column says.
+/// The field of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Slot {
     Skip,
@@ -21,7 +21,7 @@ enum Slot {
     Query,
     Scheme,
     Host,
-    /// A host that is of use where the first is missing: that of the distribution, say.
+    /// A host to use if `Host` is missing, such as that of the distribution.
     InnerHost,
     Port,
     Method,
@@ -35,7 +35,7 @@ enum Slot {
     Agent,
 }
 
-/// Columns by their names in headers; names are compared without case.
+/// Fields of columns by their names in headers, which are compared without case.
 const NAMES: [(&str, Slot); 29] = [
     ("cs-uri", Slot::Uri),
     ("cs-uri-stem", Slot::Stem),
@@ -68,40 +68,39 @@ const NAMES: [(&str, Slot); 29] = [
     ("c-agent", Slot::Agent),
 ];
 
-/// What tells the formats with such headers apart.
-#[derive(Debug)]
-pub(super) struct Dialect {
+/// How the formats with such headers differ.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Dialect {
     /// The name of the format.
-    pub(super) name: &'static str,
-    /// What stands between columns.
-    pub(super) separator: u8,
-    /// How URLs are escaped beyond what URLs have themselves.
-    pub(super) url_escapes: Escapes,
+    pub(crate) name: &'static str,
+    /// The separator of columns.
+    pub(crate) separator: u8,
+    /// How URLs are escaped, beyond the percent signs of URLs.
+    pub(crate) url_escapes: Escapes,
     /// How other values are escaped.
-    pub(super) text_escapes: Escapes,
+    pub(crate) text_escapes: Escapes,
 }
 
 /// A log of some dialect, with the columns of its last header.
-#[derive(Clone, Debug)]
-pub(super) struct Extended {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Extended {
     dialect: &'static Dialect,
     slots: Vec<Slot>,
-    /// What a stem is.
+    /// How to read a stem.
     stem: PathKind,
     /// The names of the columns that are read, and their numbers, for people.
     description: String,
 }
 
 impl Extended {
-    /// The format of the lines behind `header`, which starts with [`HEADER`]; `None` if it does
-    /// not.
-    pub(super) fn new(header: &[u8], dialect: &'static Dialect) -> Option<Extended> {
+    /// The format of the lines after `header`, which starts with [`HEADER`]; `None` if it does not.
+    pub(crate) fn new(header: &[u8], dialect: &'static Dialect) -> Option<Extended> {
         let names = header.strip_prefix(HEADER)?;
         let mut description = String::new();
         let mut slots = Vec::new();
         for name in names.split(u8::is_ascii_whitespace).filter(|name| !name.is_empty()) {
             let known = NAMES.iter().find(|(known, _)| known.as_bytes().eq_ignore_ascii_case(name));
-            // A column that comes twice is read once: a row shall not overwrite itself.
+            // Of a repeated column only the first is read, so that a row does not overwrite itself.
             let known = known.filter(|(_, slot)| !slots.contains(slot));
             if let Some((name, _)) = known {
                 let gap = if description.is_empty() { "" } else { ", " };
@@ -114,8 +113,8 @@ impl Extended {
         Some(Extended { dialect, slots, stem, description })
     }
 
-    /// Does a column have URLs?
-    pub(super) fn has_target(&self) -> bool {
+    /// Is there a column of URLs?
+    pub(crate) fn has_target(&self) -> bool {
         self.slots.iter().any(|slot| matches!(slot, Slot::Uri | Slot::Stem))
     }
 
@@ -137,11 +136,11 @@ impl Extended {
             if let [b'"', rest @ ..] = value
                 && Some(start) != open
             {
-                // Quotes end where a separator follows, or the line; two of them are one that is
-                // text (WD-logfile, "string").
+                // A closing quote is followed by a separator or the end of the line; two quotes
+                // stand for one (WD-logfile, "string").
                 match rest {
                     [inner @ .., b'"'] if !ends_with_half_a_pair(inner) => value = inner,
-                    // Nothing closes those behind it either.
+                    // The later ones are not closed either.
                     _ if open.is_some_and(|open| open < start) => {}
                     _ => continue,
                 }
@@ -156,7 +155,7 @@ impl Extended {
                 Slot::Skip => continue,
                 Slot::Uri => found.target = value,
                 Slot::Stem => stem = value,
-                // Some proxies log it with its question mark.
+                // Some proxies log the query with its question mark.
                 Slot::Query => found.query = value.strip_prefix(b"?").unwrap_or(value),
                 Slot::Scheme => found.scheme = scheme(value),
                 Slot::Host => found.host = value,
@@ -185,14 +184,14 @@ impl Extended {
         self.finish(stem, inner_host, found)
     }
 
-    /// What follows from all columns together.
+    /// Completes a record from all columns of its line.
     #[inline]
     fn finish<'a>(&self, stem: &'a [u8], inner_host: &'a [u8], found: &mut Found<'a>) -> Parsed {
         if found.target.is_empty() {
             found.target = stem;
             found.path = self.stem;
         } else {
-            // The whole URL has its query.
+            // A whole URL includes its query.
             found.query = b"";
         }
         if found.host.is_empty() {
@@ -237,14 +236,19 @@ impl LineFormat for Extended {
     fn header_prefix(&self) -> &'static [u8] {
         HEADER
     }
+
+    // Servers write one whenever they start, or are told to log other columns.
+    fn columns_may_change(&self) -> bool {
+        true
+    }
 }
 
-/// Is the quote behind `inner` the second of two? Every two of them in a row are a pair.
+/// Is the quote after `inner` the second of a pair? Adjacent quotes are paired from the left.
 fn ends_with_half_a_pair(inner: &[u8]) -> bool {
     inner.iter().rev().take_while(|byte| **byte == b'"').count() % 2 == 1
 }
 
-/// The scheme of URLs behind `protocol`: that of pages for that of web sockets.
+/// The scheme of URLs for `protocol`: web sockets get that of pages.
 fn scheme(protocol: &[u8]) -> &[u8] {
     match protocol {
         b"ws" => b"http",

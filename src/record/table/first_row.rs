@@ -1,44 +1,44 @@
-//! The row by which the columns of a table are told, where a user chooses some of them.
+//! Finds the row that names or shows the columns of a table of which a user has chosen some.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::cell::{is_short_url, is_url, plain_name};
 use super::columns::{Row, has_url_name, is_url_name};
-use super::field_map::{Field, FieldMap};
 use super::widths::aligned;
 use crate::bytes::show;
 use crate::error::{Error, Result};
 use crate::parts::without_userinfo;
 use crate::record::Uneven;
+use crate::record::field_map::{Field, FieldMap};
 
-/// The row by which the columns of a table are told.
+/// The row that names or shows the columns of a table.
 #[derive(Debug)]
-pub(super) struct FirstRow<'a> {
+pub(crate) struct FirstRow<'a> {
     /// How many lines are above it.
-    pub(super) at: usize,
-    pub(super) line: &'a [u8],
+    pub(crate) at: usize,
+    pub(crate) line: &'a [u8],
     /// The lines above it that have no URL.
-    pub(super) above: Vec<Vec<u8>>,
-    /// Its cells, by the columns of the rows behind it.
-    pub(super) cells: Vec<Vec<u8>>,
+    pub(crate) above: Vec<Vec<u8>>,
+    /// Its cells, aligned with the columns of the rows after it.
+    pub(crate) cells: Vec<Vec<u8>>,
     /// The cells of these rows.
-    pub(super) rows: Vec<Vec<Vec<u8>>>,
-    /// Their width and its own, where they differ, and nothing says why.
-    pub(super) uneven: Option<Uneven>,
-    /// Has it all columns that the user names?
-    pub(super) has_columns: bool,
-    /// Are there blanks within most of the lines behind it?
-    pub(super) has_blanks: bool,
-    /// Are there lines above it, none of which has a URL?
-    pub(super) is_below_text: bool,
+    pub(crate) rows: Vec<Vec<Vec<u8>>>,
+    /// Their width and its own, if they differ for no known reason.
+    pub(crate) uneven: Option<Uneven>,
+    /// Does it have all columns that the user names?
+    pub(crate) has_columns: bool,
+    /// Do most of the lines after it contain blanks?
+    pub(crate) has_blanks: bool,
+    /// Are there lines above it, all without URLs?
+    pub(crate) is_below_text: bool,
 }
 
 impl<'a> FirstRow<'a> {
-    /// The first of `rows`, which `split` takes apart, with the names that the user tells; where
-    /// only numbers are told, the first that is as wide as most of them, or one above it with a
-    /// usual name for URLs.
-    pub(super) fn find(
+    /// The first of `rows`, which `split` splits, with the names that the user gives; if these are
+    /// only numbers, the first row that is as wide as most, or one above it with a usual name for
+    /// URLs.
+    pub(crate) fn find(
         rows: &[&'a [u8]],
         split: impl Fn(&[u8]) -> Option<Vec<Vec<u8>>>,
         map: &FieldMap,
@@ -55,7 +55,7 @@ impl<'a> FirstRow<'a> {
         let at = if is_told_by_name {
             all.iter().position(|cells| has_columns(cells))
         } else {
-            // A title may be a usual name (`Pages`), but hardly where a row follows that has a URL.
+            // A title may be a usual name (`Pages`), but hardly above a row that has a URL.
             let is_above_rows = all.get(wide).is_some_and(|cells| has_url(&cells[0]));
             let is_header = |cells: &Vec<Vec<u8>>| {
                 // It may have fewer cells than the rows.
@@ -100,8 +100,8 @@ impl<'a> FirstRow<'a> {
     }
 }
 
-/// How many columns most of `rows` have, comments aside: one if more than half of them are not
-/// parted, otherwise the number that is the most frequent among the others, of several the lowest.
+/// How many columns most of `rows` have, comments aside: one if more than half of them have no
+/// delimiter, otherwise the most frequent number among the others, of several the lowest.
 fn width_of_most(rows: &[Vec<Vec<u8>>]) -> usize {
     let mut counts = BTreeMap::new();
     for row in rows.iter().filter(|row| !row[0].starts_with(b"#")) {
@@ -115,12 +115,13 @@ fn width_of_most(rows: &[Vec<Vec<u8>>]) -> usize {
     most.map_or(1, |(width, _)| width)
 }
 
-/// Does `place` tell a column by its number?
+/// Is `place` the number of a column?
 pub(super) fn is_number(place: &str) -> bool {
     place.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The column, from 0, that `place` names: by number from 1, by its name, or by much the same name.
+/// The column, from 0, that `place` names: by number from 1, by its name, or by a name that
+/// differs only as [`plain_name`] allows.
 pub(super) fn column(field: Field, place: &str, cells: &[Vec<u8>]) -> Result<usize> {
     let by_name = || {
         let exact = cells.iter().position(|cell| cell.trim_ascii() == place.as_bytes());
@@ -138,7 +139,7 @@ pub(super) fn column(field: Field, place: &str, cells: &[Vec<u8>]) -> Result<usi
     })
 }
 
-/// The columns for a message: the first of them, cut short.
+/// The columns for a message: the first ones, shortened.
 pub(crate) fn list(cells: &[Vec<u8>]) -> String {
     let names = cells.iter().take(20).enumerate().map(|(at, cell)| {
         let cell = without_userinfo(cell);

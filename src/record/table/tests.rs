@@ -219,7 +219,7 @@ fn a_column_of_urls_that_nobody_names() {
             "status=1",
             "as in --field url=2,status=1",
         ),
-        // The one that is told is no column of URLs.
+        // The chosen column is not one of URLs.
         (&["Ziel,n", "http://a.test/,1"], "redirect=Ziel", "url=COLUMN,redirect=Ziel"),
     ] {
         let error = told(lines, text).unwrap_err().to_string();

@@ -1,21 +1,21 @@
-//! Which columns of a table have what is read, by their names and by what is in them.
+//! Finds the columns of a table that are read, by their names and by their cells.
 
 use super::cell::{is_figure, is_short_url, is_url, may_be_url, plain_name};
-use super::field_map::Field;
+use crate::record::field_map::Field;
 
-/// Share of the rows whose cell has to be a URL for a column to be one of URLs, in percent.
+/// Share of the rows whose cell must be a URL for a column to be one of URLs, in percent.
 pub(super) const SHARE_MIN_PERCENT: usize = 90;
 
-/// Fewest rows that say that a row of words above them is their header.
+/// Fewest rows below a row of words for that to be a header.
 const ROWS_BELOW_WORDS_MIN: usize = 3;
 
-/// Names of columns of URLs that often are those of something else: only their cells say it.
+/// Names of columns of URLs that are often used for something else: their cells decide.
 const VAGUE_URL_NAMES: [&str; 2] = ["destination", "source"];
 
-/// Names of columns of queries that may as well be what somebody has searched for.
+/// Names of columns of queries that may also be search terms.
 const VAGUE_QUERY_NAMES: [&str; 2] = ["query", "args"];
 
-/// A name of columns of redirects that may as well be a place on Earth, as in logs of CloudFront.
+/// A name of columns of redirects that may also be a place on Earth, as in logs of CloudFront.
 const VAGUE_REDIRECT_NAME: &str = "location";
 
 /// A row of a table: its cells.
@@ -31,8 +31,8 @@ pub(super) struct UrlColumn {
     pub(super) others: Vec<usize>,
 }
 
-/// The column of URLs by its name in the header `cells`: the first of the usual names under which
-/// most cells of `rows` are some, or else the first whose name says so.
+/// The column of URLs by its name in the header `cells`: the first of the usual names below which
+/// most cells of `rows` are URLs, or else the first of the usual names.
 pub(super) fn url_column(cells: &[Vec<u8>], rows: &[Row]) -> Option<UrlColumn> {
     let names = plain_names(cells);
     let usual = Field::Url.usual_names().iter();
@@ -47,7 +47,7 @@ pub(super) fn url_column(cells: &[Vec<u8>], rows: &[Row]) -> Option<UrlColumn> {
     Some(UrlColumn { at, has_urls: !full.is_empty(), others: others.copied().collect() })
 }
 
-/// The one column of URLs of `rows`, which have `width` cells each, whatever it is called.
+/// The only column of URLs of `rows`, which have `width` cells each, whatever its name.
 pub(super) fn only_column_of_urls(width: usize, rows: &[Row]) -> Option<usize> {
     let mut columns = (0..width).filter(|column| {
         let urls = rows.iter().filter(|row| is_url(&row[*column])).count();
@@ -57,9 +57,9 @@ pub(super) fn only_column_of_urls(width: usize, rows: &[Row]) -> Option<usize> {
     (!rows.is_empty()).then_some(column)
 }
 
-/// The one column of `rows`, which have `width` cells each, that is not of figures, if it has
-/// hosts: lists of the most visited sites have their ranks in front. Below a row of words it may
-/// have paths as well; else those with commas are on a list, as `/art,12` is.
+/// The only column of `rows`, which have `width` cells each, that is not numeric, if it has hosts:
+/// lists of the most visited sites have ranks in front. Below a row of words it may also have
+/// paths; otherwise paths with commas are taken for a list, such as `/art,12`.
 pub(super) fn hosts_beside_figures(
     width: usize,
     rows: &[Row],
@@ -82,8 +82,8 @@ pub(super) fn hosts_beside_figures(
     (!rows.is_empty() && are_hosts).then_some(column)
 }
 
-/// What each column is about by its name in the header `cells`, the query aside. What is in `rows`
-/// decides about a name that may mean something else.
+/// The field of each column by its name in the header `cells`, except the query. The cells of
+/// `rows` decide about names that may mean something else.
 pub(super) fn by_names(cells: &[Vec<u8>], rows: &[Row]) -> Vec<Option<Field>> {
     let names = plain_names(cells);
     let mut slots = vec![None; cells.len()];
@@ -91,7 +91,7 @@ pub(super) fn by_names(cells: &[Vec<u8>], rows: &[Row]) -> Vec<Option<Field>> {
         let (urls, others) = count(at, rows, may_be_url);
         names[at] == VAGUE_REDIRECT_NAME && others > 0 && others >= urls
     };
-    // What ships lines of logs, as Splunk does, has the machine that they are from in `host`.
+    // In exports of log shippers such as Splunk, `host` is the machine that wrote the line.
     let is_shipped = names.iter().any(|name| name == "sourcetype");
     let is_by_name =
         |field: &Field| *field != Field::Query && !(*field == Field::Host && is_shipped);
@@ -109,10 +109,10 @@ pub(super) fn by_names(cells: &[Vec<u8>], rows: &[Row]) -> Vec<Option<Field>> {
 
 /// The column of the queries of the URLs in column `url`, by its name in the header `cells`.
 ///
-/// - Of paths that is a column whose name says that it has queries; where the name may as well mean
-///   what somebody has searched for, most of its cells have to look like a query, if there are any.
-/// - Of URLs it is one whose name says so and whose cells look like queries, and none where a user
-///   `has_chosen` the column of URLs: it may have hosts, and nothing belongs behind these.
+/// - For paths it is a column with a usual name for queries; if the name may also mean search
+///   terms, most of its cells must look like queries, if there are any.
+/// - For URLs it is a column with a usual name whose cells look like queries, and none if the user
+///   `has_chosen` the column of URLs: that may have hosts, which are not followed by a query.
 pub(super) fn query_column(
     cells: &[Vec<u8>],
     rows: &[Row],
@@ -135,13 +135,13 @@ pub(super) fn query_column(
     })
 }
 
-/// Is column `at` of the header `cells` called as those are whose paths have no query, so that a
-/// question mark in them is text?
+/// Does column `at` of the header `cells` have a name for paths without query, so that a question
+/// mark in it is text?
 pub(super) fn is_stem(cells: &[Vec<u8>], at: usize) -> bool {
     cells.get(at).is_some_and(|cell| plain_name(cell).ends_with("uri_stem"))
 }
 
-/// Has one of the `cells` a usual name of a column of URLs?
+/// Is one of `cells` a usual name of a column of URLs?
 pub(super) fn has_url_name(cells: &[Vec<u8>]) -> bool {
     cells.iter().any(|cell| is_url_name(cell))
 }
@@ -151,15 +151,15 @@ pub(super) fn is_url_name(cell: &[u8]) -> bool {
     Field::Url.usual_names().contains(&&*plain_name(cell))
 }
 
-/// Is most of what is in column `at` of `rows` such as `is_one` says?
+/// Is `is_one` true for most cells of column `at` of `rows` that are not empty?
 pub(super) fn has_most(at: usize, rows: &[Row], is_one: impl Fn(&[u8]) -> bool) -> bool {
     let cells = rows.iter().filter_map(|row| row.get(at)).filter(|cell| !cell.is_empty());
     let (some, others): (Vec<_>, Vec<_>) = cells.partition(|cell| is_one(cell));
     some.len() > others.len()
 }
 
-/// How many cells of column `at` of `rows` are such as `is_one` says, and how many are not; what
-/// says nothing is neither.
+/// For how many cells of column `at` of `rows` `is_one` is true, and for how many it is false;
+/// empty ones and `-` do not count.
 fn count(at: usize, rows: &[Row], is_one: impl Fn(&[u8]) -> bool) -> (usize, usize) {
     let cells = rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.trim_ascii());
     let said = cells.filter(|cell| !matches!(*cell, b"" | b"-"));
@@ -167,7 +167,7 @@ fn count(at: usize, rows: &[Row], is_one: impl Fn(&[u8]) -> bool) -> (usize, usi
     (some.len(), others.len())
 }
 
-/// Does `cell` look like the query of a URL, and not like words that somebody has searched for?
+/// Does `cell` look like the query of a URL, not like search terms?
 fn is_query(cell: &[u8]) -> bool {
     cell.starts_with(b"?") || cell.contains(&b'=')
 }

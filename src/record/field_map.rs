@@ -1,4 +1,4 @@
-//! Which columns or members hold the URL and what else is known: what a user says, and usual names.
+//! Which columns or members hold the URL and other fields: named by the user, or by usual names.
 
 use crate::error::{Error, Result};
 use crate::record::{Found, is_status};
@@ -13,7 +13,7 @@ pub(crate) enum Field {
     Size,
     Status,
     Time,
-    /// The date, where the time is one of day alone.
+    /// The date, where the time is only a time of day.
     Date,
     Redirect,
     CanonicalLink,
@@ -134,7 +134,7 @@ impl Field {
             Field::Size => {
                 &["size", "bytes", "length", "content_length", "size_(bytes)", "sc_bytes"]
             }
-            // Codes first: beside one, `status` is its text (`OK`).
+            // Codes first: next to one, `status` is its text (`OK`).
             Field::Status => &[
                 "status_code",
                 "statuscode",
@@ -162,7 +162,7 @@ impl Field {
             Field::Redirect => {
                 &["redirect", "redirect_url", "redirect_to", "new_url", "location", "final_url"]
             }
-            // Not `canonical` alone: tables that this program writes call the canonical form so.
+            // Not `canonical`: in tables that this program writes, that is the canonical form.
             Field::CanonicalLink => &[
                 "canonical_link",
                 "canonical_link_element_1",
@@ -182,10 +182,10 @@ impl Field {
         }
     }
 
-    /// Puts `value` where this field has its place in `found`.
+    /// Sets this field of `found` to `value`.
     ///
-    /// A query and a date wait where one would be that belongs to the target and to the time: what
-    /// they mean follows from these, by [`Found::add_query`] and `Fields::add_day`.
+    /// A query and a date are only stored; [`Found::add_query`] and `Fields::add_day` combine them
+    /// with the target and the time later.
     #[inline]
     pub(super) fn put<'a>(self, value: &'a [u8], found: &mut Found<'a>) {
         let fields = &mut found.fields;
@@ -210,9 +210,8 @@ impl Field {
     }
 }
 
-/// The digits of the status `text`: alone, as a number with a fraction that is none (`200.0`, as
-/// columns with gaps are written by pandas), or with its reason behind it (`200 OK`). Other texts
-/// as they are.
+/// The digits of the status `text`: of `200`, of `200.0` (as pandas writes columns with gaps), or
+/// of `200 OK` with its reason. Other texts are returned as they are.
 #[inline]
 fn status_of(text: &[u8]) -> &[u8] {
     let Some((digits, [b'.' | b' ', rest @ ..])) = text.split_at_checked(3) else { return text };
@@ -223,7 +222,7 @@ fn status_of(text: &[u8]) -> &[u8] {
     if is_status(digits) && is_same { digits } else { text }
 }
 
-/// What a user says about the columns of a table, or the members of JSON objects.
+/// The columns of a table, or the members of JSON objects, that a user has chosen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldMap {
     /// Each field once; none of the texts is empty.
@@ -232,13 +231,13 @@ pub struct FieldMap {
 
 impl FieldMap {
     /// Reads `text`: a name, a number or a JSON pointer for the URL alone (`address`, `3`,
-    /// `/request/uri`), or several parted by commas (`url=address,digest=sha1,status=4`).
+    /// `/request/uri`), or several separated by commas (`url=address,digest=sha1,status=4`).
     ///
     /// - Shape: fields are `url`, `host`, `query`, `digest`, `size`, `status`, `time`, `date`,
     ///   `redirect`, `canonical_link`, `mime`, `method`, `referrer`, `agent`. Numbers count columns
-    ///   from 1. A column whose name has a comma is told by its number.
-    /// - Failure: a configuration error for a field that is not known, comes twice or has no place.
-    ///   It says what is wrong; how such a text is given is for the caller to say.
+    ///   from 1. A column whose name has a comma can only be given by number.
+    /// - Failure: a configuration error for a field that is not known, is repeated or has no place.
+    ///   It says what is wrong; the caller adds where the text was given.
     pub fn parse(text: &str) -> Result<FieldMap> {
         let wrong = |why: String| Err(Error::config(why));
         let mut places = Vec::new();
@@ -270,17 +269,17 @@ impl FieldMap {
         Ok(FieldMap { places })
     }
 
-    /// The names of the fields that the user has told, and their places.
+    /// The names of the fields that the user has given, and their places.
     pub fn names(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.places().map(|(field, place)| (field.name(), place))
     }
 
-    /// The place of `field`, if the user has told it.
+    /// The place of `field`, if the user has given it.
     pub(super) fn place(&self, field: Field) -> Option<&str> {
         self.places.iter().find(|(known, _)| *known == field).map(|(_, place)| &place[..])
     }
 
-    /// All that the user has told.
+    /// All fields that the user has given, with their places.
     pub(super) fn places(&self) -> impl Iterator<Item = (Field, &str)> {
         self.places.iter().map(|(field, place)| (*field, &place[..]))
     }

@@ -1,26 +1,25 @@
-//! HOT: once per line of an access log. Reads lines in the most common form by their marks.
+//! HOT: once per line of an access log. Reads lines of the most common form by their marks.
 //!
 //! ```text
 //! client - - [10/Oct/2000:13:55:36 -0700] "GET /target HTTP/1.1" 200 2326 ...
 //!           ^                             ^                    ^
-//!           first bracket                 29 bytes behind      first quote or backslash behind it
+//!           first bracket                 29 bytes later       the next quote or backslash
 //! ```
 //!
-//! Price: a look at the marks of brackets, one at those of quotes, and some words of eight
-//! bytes. What is not exactly so (somebody has logged in, a target with blanks at its ends or
-//! with escapes, a size of 10 MB and more, …) is left to the parser of the format, which
-//! decides alone what a reject is. Guard: `benches/extract.rs`, group `logs`. Twin:
-//! `Access::find`; the tests compare.
+//! Price: one look-up in the marks of brackets, one in those of quotes, and some words of eight
+//! bytes. All other lines (a user name, a target with blanks at its ends or with escapes, a size of
+//! 10 MB and more, …) are left to the parser of the format, which alone decides about rejects.
+//! Guard: `benches/extract.rs`, group `logs`. Twin: `Access::find`; the tests compare.
 
+use super::lines::{LineMarks, set};
 use crate::record::fields::cut::{Cut, value};
 use crate::record::found::{Escapes, Fields};
-use crate::record::marked::{LineMarks, set};
 
-/// Which columns behind the size are wanted of lines that begin as common ones do.
+/// The columns to read after the size: their numbers from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CommonLine {
-    pub(super) referrer: Option<usize>,
-    pub(super) agent: Option<usize>,
+    pub(crate) referrer: Option<usize>,
+    pub(crate) agent: Option<usize>,
 }
 
 /// The parts of a common line.
@@ -38,15 +37,15 @@ pub(crate) struct FoundLine<'a> {
     rest: &'a [u8],
 }
 
-/// Bytes in front of a request that are looked at, from the blank in front of the first hyphen on.
+/// Bytes checked before a request, from the blank before the first hyphen on.
 const HEAD: usize = 35;
 
-/// Bytes behind a request that are looked at: a blank, a status, a blank, a size.
+/// Bytes checked after a request: a blank, a status, a blank, a size.
 const TAIL: usize = 13;
 
 impl CommonLine {
-    /// What the line says that stands from `start` to `end` in `text`, which has these marks;
-    /// `None` if it is no common line. The line may end with a carriage return.
+    /// The parts of the line `text[start..end]`; `marks` are those of `text`. `None` if it is not a
+    /// common line. The line may end with a carriage return.
     #[inline(always)]
     pub(crate) fn find<'a>(
         self,
@@ -55,7 +54,7 @@ impl CommonLine {
         start: usize,
         end: usize,
     ) -> Option<FoundLine<'a>> {
-        // Bet: the client's address is shorter than a word has bits, and nobody has logged in.
+        // Bet: the client's address is shorter than a word has bits, and there is no user name.
         let bracket = start + marks.window(set::BRACKET, start).trailing_zeros() as usize;
         let request_start = bracket + 30;
         if bracket < start + 6 || request_start >= end || text[start] <= b' ' {
@@ -76,7 +75,7 @@ impl CommonLine {
         let size_length = number_behind_status(tail)?;
         let size_start = close + 6;
         let size_end = size_start + size_length;
-        // Past the end only where the line ends before.
+        // The quote or the number may be beyond the end of the line.
         if text[close] != b'"' || size_end > end || size_end < end && text[size_end] != b' ' {
             return None;
         }
@@ -103,7 +102,7 @@ impl CommonLine {
         })
     }
 
-    /// What `line` says beside its target.
+    /// The fields of `line`, other than its target.
     pub(crate) fn fields<'a>(self, line: &FoundLine<'a>) -> Fields<'a> {
         let FoundLine { method, status, size, time, rest, .. } = *line;
         let escapes = Escapes::Backslash;
@@ -121,8 +120,8 @@ impl CommonLine {
     }
 }
 
-/// The length of the number behind ` 200 `, or of the sign for none; `None` if that is no status,
-/// or if there are more than seven digits. What follows the number is not looked at.
+/// The length of the number after ` 200 `, or of its `-`; `None` if that is not a status, or if the
+/// number has more than seven digits. What follows the number is not checked.
 #[inline(always)]
 fn number_behind_status(tail: &[u8; TAIL]) -> Option<usize> {
     const ZEROS: u64 = u64::from_le_bytes(*b"00000000");
@@ -130,7 +129,7 @@ fn number_behind_status(tail: &[u8; TAIL]) -> Option<usize> {
     const BLANKS: u64 = u64::from_le_bytes(*b" \0\0\0 \0\0\0");
     let word = |at: usize| tail[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
     // The digits are bytes below ten then; any other byte has a bit of 0x80 in the sum, or in
-    // itself. A sum may carry, but only behind the first of those.
+    // itself. A sum may carry, but only beyond the first of those.
     let others = |word: u64| {
         let digits = word ^ ZEROS;
         (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & HIGH
@@ -152,9 +151,10 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::Access;
+    use super::super::MarkedLines;
     use super::*;
     use crate::bytes::show;
+    use crate::record::formats::access::Access;
     use crate::record::formats::samples::sample;
     use crate::record::{
         BaseUrl, Entries, Found, Layout, LineFormat, Parsed, ReadOptions, RecordFilter,
@@ -162,7 +162,7 @@ mod tests {
     };
 
     /// An access log that is read without marks.
-    #[derive(Debug)]
+    #[derive(Debug, PartialEq)]
     struct Slowly(Access);
 
     impl LineFormat for Slowly {
@@ -224,7 +224,7 @@ mod tests {
                 }
             }
         }
-        let (mut marked, mut start) = (crate::record::marked::MarkedLines::default(), 0);
+        let (mut marked, mut start) = (MarkedLines::default(), 0);
         let Some(stretch) = marked.mark(text) else { return 0 };
         let mut common = 0;
         while let Some(end) = marked.next_end() {

@@ -1,10 +1,10 @@
-//! What cells of tables look like: URLs, data, names of columns.
+//! Tells whether cells of tables look like URLs, data or names of columns.
 
 use memchr::memmem;
 
 use crate::record::fields::time;
 
-/// A column's name in lower case, without `#` in front, with `_` for blanks and hyphens.
+/// A column's name in lower case, without a leading `#`, with `_` for blanks and hyphens.
 pub(super) fn plain_name(cell: &[u8]) -> String {
     let cell = cell.trim_ascii();
     let cell = cell.strip_prefix(b"#").unwrap_or(cell).trim_ascii();
@@ -12,16 +12,16 @@ pub(super) fn plain_name(cell: &[u8]) -> String {
     text.replace([' ', '-'], "_")
 }
 
-/// Is `cell` a status, a time, a number, or nothing?
+/// Is `cell` a status, a time, a number, or empty?
 pub(super) fn is_datum(cell: &[u8]) -> bool {
     let cell = cell.trim_ascii();
     matches!(cell, b"" | b"-")
         || cell.iter().all(u8::is_ascii_digit)
-        // Not seconds with a fraction: a place on a map has such numbers.
+        // Not seconds with a fraction: these may be coordinates.
         || cell.iter().any(|byte| b"-/:".contains(byte)) && time::parse(cell, b"").is_some()
 }
 
-/// Is `cell` a number, be it one with a fraction, a sign or a percent sign, or nothing?
+/// Is `cell` a number, maybe with a fraction, a sign or a percent sign, or empty?
 pub(crate) fn is_figure(cell: &[u8]) -> bool {
     let cell = cell.trim_ascii();
     matches!(cell, b"" | b"-")
@@ -39,7 +39,7 @@ pub(crate) fn is_url(cell: &[u8]) -> bool {
 }
 
 /// Could `cell` be a URL though it does not look like an absolute one: a path, a host, another
-/// scheme? Names of columns such as `og:url`, `item.link` and `Landing/page` are none.
+/// scheme? Names of columns such as `og:url`, `item.link` and `Landing/page` are not.
 pub(crate) fn is_short_url(cell: &[u8]) -> bool {
     /// Schemes that are not followed by slashes.
     const SCHEMES: [&[u8]; 6] = [b"dns", b"mailto", b"tel", b"urn", b"whois", b"data"];
@@ -66,8 +66,8 @@ pub(crate) fn is_short_url(cell: &[u8]) -> bool {
     !start.iter().any(u8::is_ascii_whitespace) && is_host || is_address
 }
 
-/// Could `cell`, of a column whose name says so, be a URL or a path, such as `index.html`? Numbers
-/// and words are none.
+/// Could `cell`, in a column with a usual name for URLs, be a URL or a path, such as `index.html`?
+/// Numbers and words are not.
 pub(crate) fn may_be_url(cell: &[u8]) -> bool {
     let cell = cell.trim_ascii();
     let has_letters = cell.iter().any(|byte| byte.is_ascii_alphabetic());

@@ -1,4 +1,4 @@
-//! Work that is done in order on a thread of its own, while more is put together.
+//! A consumer: a thread of its own that takes pieces of work in order, while more are produced.
 
 use std::sync::mpsc::{self, SyncSender};
 
@@ -6,31 +6,32 @@ use super::crew::spawn;
 use crate::error::{Error, Result};
 use crate::input::Stop;
 
-/// Where the work goes.
-pub(crate) struct Aside<W>(SyncSender<W>);
+/// The consumer, as its producer sees it.
+pub(crate) struct Consumer<W>(SyncSender<W>);
 
-impl<W> Aside<W> {
-    /// Puts `work` behind what was sent before, when there is room for it.
+impl<W> Consumer<W> {
+    /// Sends `work`, after what was sent before; waits until there is room for it.
     pub(crate) fn send(&self, work: W) -> Result<()> {
         self.0.send(work).map_err(|_| gone())
     }
 }
 
-/// The thread only goes away with an error of its own, which comes first.
+/// The error for a consumer that has ended early. It only does so with an error of its own, which
+/// is reported instead.
 pub(super) fn gone() -> Error {
     Error::internal("the writer is gone")
 }
 
-/// Does with `each` what `fill` sends, in order, on a thread of its own. So many pieces of work may
-/// wait as `ahead` says.
+/// Calls `each` with what `fill` sends, in order, on a thread of its own. At most `ahead` pieces of
+/// work wait for it.
 ///
-/// Failure: the first error of `each`, or else of `fill`. After one of `each`, who reads for `fill`
-/// is asked to `stop`.
-pub(crate) fn aside<W: Send, T>(
+/// Failure: the first error of `each`, or else of `fill`. After an error of `each`, `stop` is
+/// requested, so that reading for `fill` ends early.
+pub(crate) fn with_consumer<W: Send, T>(
     ahead: usize,
     stop: &Stop,
     mut each: impl FnMut(W) -> Result<()> + Send,
-    fill: impl FnOnce(Aside<W>) -> Result<T>,
+    fill: impl FnOnce(Consumer<W>) -> Result<T>,
 ) -> Result<T> {
     std::thread::scope(|scope| {
         let (sender, work) = mpsc::sync_channel(ahead);
@@ -41,7 +42,7 @@ pub(crate) fn aside<W: Send, T>(
             }
             done
         })?;
-        let result = fill(Aside(sender));
+        let result = fill(Consumer(sender));
         writer.join().map_err(|_| Error::internal("the writer has panicked"))??;
         result
     })
@@ -59,7 +60,7 @@ mod tests {
                 done.push(number);
                 Ok(())
             };
-            let given = aside(ahead, &Stop::default(), each, |work| {
+            let given = with_consumer(ahead, &Stop::default(), each, |work| {
                 (0..50).try_for_each(|number| work.send(number))?;
                 Ok(7)
             });
@@ -69,13 +70,15 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_told() {
+    fn errors_are_returned() {
         let each = |number| if number < 3 { Ok(()) } else { Err(Error::input("theirs")) };
         let stop = Stop::default();
-        let error = aside(1, &stop, |()| Ok(()), |_| -> Result<()> { Err(Error::input("mine")) });
+        let error =
+            with_consumer(1, &stop, |()| Ok(()), |_| -> Result<()> { Err(Error::input("mine")) });
         assert_eq!(error.unwrap_err().to_string(), "mine");
         assert!(!stop.is_asked());
-        let error = aside(1, &stop, each, |work| (0..50).try_for_each(|number| work.send(number)));
+        let error =
+            with_consumer(1, &stop, each, |work| (0..50).try_for_each(|number| work.send(number)));
         assert_eq!(error.unwrap_err().to_string(), "theirs");
         assert!(stop.is_asked());
     }

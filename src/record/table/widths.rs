@@ -1,20 +1,19 @@
-//! How the cells of a header belong to the columns of rows that have more of them, or fewer.
+//! Aligns a header with rows that have more or fewer cells.
 
 use super::cell::{is_short_url, is_url, may_be_url};
 use super::columns::{Row, has_most};
 use crate::record::Uneven;
 
-/// The first cell of a header that is none of a column: how logs of Zeek begin theirs.
+/// The first cell of headers of Zeek, which is not the name of a column.
 const FIELDS: &[u8] = b"#fields";
 
-/// The cells of `header` by the columns of `rows`, which stand behind it; and how many there are of
-/// both, where no row has as many as the header and nothing says why.
+/// The cells of `header`, aligned with the columns of `rows`, which follow it; and the widths of
+/// both, if no row is as wide as the header for no known reason.
 ///
 /// - Logs of Zeek, and other headers that begin with a cell for their `#`: that cell is left out.
-/// - Names of rows, as R writes them, have no name themselves: an empty one comes before the
-///   others, if that puts URLs below the first that is the name of a column of them, by
-///   `is_url_name`, and nothing else does.
-/// - Cells without anything in them at the end of the header or of rows make no difference.
+/// - R writes a column of row names without a name: an empty cell is inserted at the start, if only
+///   that puts URLs below the first name of a column of URLs, by `is_url_name`.
+/// - Empty cells at the end of the header or of rows make no difference.
 pub(super) fn aligned(
     header: &[Vec<u8>],
     rows: &[Row],
@@ -49,7 +48,7 @@ pub(super) fn aligned(
     (same, uneven)
 }
 
-/// Has `row` the columns of `header`, or others at the end that have no name or nothing in them?
+/// Is `row` as wide as `header`, not counting columns at the end that are empty or have no name?
 fn fits(header: &[Vec<u8>], row: Row) -> bool {
     let is_blank = |cell: &Vec<u8>| cell.trim_ascii().is_empty();
     let named = header.iter().rposition(|cell| !is_blank(cell)).map_or(0, |last| last + 1);

@@ -1,16 +1,16 @@
-//! Rows: the records of containers (WARC, sitemaps, Parquet) as lines, which `input` makes of them.
+//! Rows: lines that `input` makes of the records of containers (WARC, sitemaps, Parquet).
 //!
 //! ```text
 //! url \t time \t status \t method \t mime \t size \t digest \t redirect \t referrer \t agent \t
 //!     canonical link
 //! ```
 //!
-//! - Eleven fields, always; what is not known is empty.
+//! - Always eleven fields; those that are not known are empty.
 //! - Escapes: a tab, a newline, a carriage return and a backslash inside a field are `\t`, `\n`,
-//!   `\r` and `\\`; NUL is `\x00`. [`Escapes::Backslash`] undoes them all. So a row holds neither a
-//!   tab nor a separator that is not one.
-//! - Not a format of files: nobody but `input/containers/rows.rs` writes it, and it is never
-//!   guessed. Behind its header it is a table (TSV), as which `--print line` writes it.
+//!   `\r` and `\\`; NUL is `\x00`. [`Escapes::Backslash`] undoes them all. So within a field
+//!   there is neither a tab nor a separator.
+//! - Not a format of files: only `input/containers/rows.rs` writes it, and it is never detected.
+//!   With its header it is a TSV table, and `--print line` writes it so.
 
 use crate::record::{Escapes, Found, LineFormat, Parsed};
 use crate::reject::Reject;
@@ -23,19 +23,19 @@ const HEADER: &[u8] =
     b"url\ttime\tstatus\tmethod\tmime\tsize\tdigest\tredirect\treferrer\tagent\tcanonical_link";
 
 /// The rows of one container.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Rows {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ContainerRows {
     container: &'static str,
 }
 
-impl Rows {
-    /// The rows of a container of the kind `container`, under whose name they are reported.
+impl ContainerRows {
+    /// The rows of a container of the kind `container`; reports use that name.
     pub(crate) fn new(container: &'static str) -> Self {
-        Rows { container }
+        ContainerRows { container }
     }
 }
 
-impl LineFormat for Rows {
+impl LineFormat for ContainerRows {
     fn name(&self) -> &'static str {
         self.container
     }
@@ -44,7 +44,7 @@ impl LineFormat for Rows {
         Some(HEADER)
     }
 
-    // Of tabs alone is a record of which nothing is known.
+    // A line of tabs is a record of which nothing is known.
     fn has_empty_lines(&self) -> bool {
         false
     }
@@ -66,7 +66,7 @@ impl LineFormat for Rows {
         if url.is_empty() {
             return Parsed::Reject(Reject::NoUrl);
         }
-        // Most rows have none, and nothing needs to be undone.
+        // Bet: most rows have no escapes.
         let has_escapes = memchr::memchr(b'\\', line).is_some();
         let escapes = if has_escapes { Escapes::Backslash } else { Escapes::None };
         found.target = url;
@@ -89,7 +89,7 @@ mod tests {
         let line =
             b"http://a.test/\t2026\t200\tGET\ta/b\t5\tsha1:A\t/c\thttp://r.test/\tagent \\\\\t/d";
         let mut found = Found::default();
-        let rows = Rows::new("warc");
+        let rows = ContainerRows::new("warc");
         assert_eq!((rows.name(), rows.parse(line, &mut found)), ("warc", Parsed::Record));
         let fields = found.fields;
         let texts = [
@@ -120,7 +120,7 @@ mod tests {
         ] {
             let mut found = Found::default();
             assert_eq!(
-                Rows::new("warc").parse(given.as_bytes(), &mut found),
+                ContainerRows::new("warc").parse(given.as_bytes(), &mut found),
                 expected,
                 "{given:?}"
             );
