@@ -2,6 +2,7 @@
 
 mod bounds;
 mod examples;
+mod links;
 mod tables;
 
 use super::*;
