@@ -95,6 +95,44 @@
 //!
 //! Another thread stops a job by [`InputPlan::stop`](input::InputPlan::stop).
 //!
+//! # What is not in files
+//!
+//! Jobs read streams, too: a pipe of this process has a name, and [`report::Output::to_writer`]
+//! writes to anything.
+//!
+//! ```
+//! use std::io::Write as _;
+//! use std::os::fd::AsRawFd as _;
+//! use std::thread;
+//! use undust::cluster::Seen;
+//! use undust::input::InputPlan;
+//! use undust::pipeline::{DedupPlan, Job, Print, dedup};
+//! use undust::report::Output;
+//! use undust::{Canonicalizer, Profile};
+//!
+//! let pages = Canonicalizer::new(Profile::named("crawl")?);
+//! let (urls, mut sender) = std::io::pipe()?;
+//! let path = format!("/dev/fd/{}", urls.as_raw_fd()).into();
+//! let job = Job::new(InputPlan { paths: vec![path], ..InputPlan::default() }, &pages);
+//!
+//! let (mut receiver, unique) = std::io::pipe()?;
+//! let mut output = Output::to_writer("the unique URLs", unique);
+//! let (sending, running, text) = thread::scope(|scope| {
+//!     let sending = scope.spawn(move || sender.write_all(b"http://a.test\nHTTP://a.test/\n"));
+//!     let running = scope.spawn(move || {
+//!         let plan = DedupPlan { print: Print::Original, seen: &Seen::default() };
+//!         dedup(&job, &plan, &mut output)?;
+//!         output.publish()
+//!     });
+//!     let text = std::io::read_to_string(&mut receiver);
+//!     (sending.join().unwrap(), running.join().unwrap(), text)
+//! });
+//! sending?;
+//! running?;
+//! assert_eq!(text?, "http://a.test\n");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Features
 //!
 //! `cli`, which is on by default, is the program. The library needs none of what it brings in:

@@ -31,6 +31,7 @@ use rustix::fs::{FileType, Stat};
 
 use crate::bytes::show_path;
 use crate::error::{Error, Result};
+use crate::retry::RetryInterrupted;
 use disk::{DiskFile, Pages};
 use encoder::Encoder;
 use pending::{Pending, folder_of};
@@ -67,6 +68,14 @@ impl Output {
     /// Standard output.
     pub fn stdout() -> Result<Output> {
         Output::stream("standard output", io::stdout().as_fd())
+    }
+
+    /// A stream of the caller, called `name` in messages. It gets large pieces, is flushed where a
+    /// reader may wait for them, and is not closed before the output is published or dropped. What
+    /// it has got cannot be taken back.
+    pub fn to_writer(name: impl Into<String>, writer: impl Write + Send + 'static) -> Output {
+        let writer = RetryInterrupted(Box::new(writer) as Box<dyn Write + Send>);
+        Output::to(name.into(), Encoder::Plain(Box::new(writer)), None)
     }
 
     /// The open stream `file`. It is duplicated, because the handles of `std` ignore writes to a
@@ -320,6 +329,38 @@ mod tests {
         output.publish().unwrap();
         assert_eq!(fs::read(&path).unwrap(), [b"new\n", &long[..]].concat());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    /// Gives what it gets to a channel, in the pieces in which it came.
+    struct Sender(std::sync::mpsc::Sender<Vec<u8>>);
+
+    impl Write for Sender {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.send(bytes.to_vec()).map_err(|_| io::ErrorKind::BrokenPipe)?;
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_stream_of_the_caller_gets_all_and_its_errors_are_those_of_the_output() {
+        let (sender, pieces) = std::sync::mpsc::channel();
+        let mut output = Output::to_writer("theirs", Sender(sender));
+        output.write(b"a").unwrap();
+        assert!(pieces.try_recv().is_err());
+        output.flush_if_streaming().unwrap();
+        assert_eq!(pieces.try_recv().unwrap(), b"a");
+        output.write(b"b").unwrap();
+        output.publish().unwrap();
+        assert!(pieces.iter().eq([b"b"]));
+        let (sender, pieces) = std::sync::mpsc::channel();
+        let mut output = Output::to_writer("theirs", Sender(sender));
+        drop(pieces);
+        output.write(b"a").unwrap();
+        let error = output.publish().unwrap_err();
+        assert!(error.is_closed_pipe() && error.to_string().starts_with("theirs"), "{error}");
     }
 
     #[test]
