@@ -98,7 +98,7 @@ impl Reject {
             }
             Reject::Relative => {
                 "there is no scheme, and none is added: there is no host in front, or the profile adds \
-                 none (--default-scheme)"
+                 none (default-scheme)"
             }
             Reject::NoHost => "the host is missing",
             Reject::Host => "the host is neither a valid name nor a valid address",

@@ -9,7 +9,7 @@ use undust::mine::site_of;
 use undust::parts::host_of;
 
 use crate::column::{Column, Made};
-use crate::error::{UndustError, by_arguments, raised};
+use crate::error::{UndustError, raised};
 use crate::pages::FingerprintKey;
 
 /// What gives URLs their canonical form.
@@ -127,7 +127,7 @@ impl Canonicalizer {
         let mut steps = vec![step("given", url)];
         let trace = match self.0.trace(url) {
             Ok(trace) => trace,
-            Err(reject) => return Err(UndustError::new_err(by_arguments(reject.explain()))),
+            Err(reject) => return Err(UndustError::new_err(reject.explain())),
         };
         if trace.parsed != url {
             let what = if trace.scheme_added { "scheme added" } else { "parsed" };

@@ -15,7 +15,7 @@ use undust::record::{
 };
 
 use crate::column::{Column, Made};
-use crate::error::{UndustError, by_arguments, raised};
+use crate::error::{UndustError, message, raised};
 use crate::head::without_lines;
 
 /// Bytes of a line that a message shows.
@@ -95,7 +95,7 @@ impl Lines {
         if self.is_named {
             let told = match detect::as_told(name, sample, self.options) {
                 Ok(told) => told,
-                Err(error) => return Some(by_arguments(&error.to_string())),
+                Err(error) => return Some(message(&error)),
             };
             let is_same = self.layout.is_list() || told.format == self.layout.format;
             let has_header = |format: &Arc<dyn LineFormat>| !format.header_prefix().is_empty();

@@ -101,7 +101,7 @@ class Words(unittest.TestCase):
         self.assertEqual(steps[-1][1], "http://example.com/b?id=7")
         with self.assertRaises(UndustError):
             Canonicalizer().explain("http://[/")
-        with self.assertRaisesRegex(UndustError, r"adds none \(default_scheme\)$"):
+        with self.assertRaisesRegex(UndustError, r"adds none \(default-scheme\)$"):
             Canonicalizer().explain("")
 
     def test_compare_says_why(self):
@@ -176,7 +176,7 @@ class Rules(unittest.TestCase):
             with self.assertRaises(UndustError) as raised:
                 undust.learn(log, **wrong)
             self.assertIn(expected, str(raised.exception))
-        with self.assertRaisesRegex(UndustError, "found a folder; name the files in it$"):
+        with self.assertRaisesRegex(UndustError, "found a folder; name the files in it, or give -r of the program for all of them$"):
             undust.learn(log.parent)
 
 

@@ -118,6 +118,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn marks_of_settings_are_escaped() {
+        for setting in crate::error::Setting::ALL {
+            let mark = setting.to_string();
+            assert!(show(mark.as_bytes()).to_string().is_ascii(), "{setting:?}");
+            assert!(printable(&mark).is_ascii(), "{setting:?}");
+        }
+    }
+
+    #[test]
     fn names() {
         for (given, path, input) in
             [("a\n\u{202e}", "a\\n\\u{202e}", "a\\n\\u{202e}"), ("-", "-", "standard input")]

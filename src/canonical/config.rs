@@ -13,7 +13,7 @@ use super::dust::DustRules;
 use super::names::{DefaultParams, IndexNames, KeepParams, ParamNames};
 use super::profile::{Profile, Slash, TrailingDot, WebScheme, Www};
 use super::rules::{RuleId, RuleSet};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 use crate::parts::WEB_SCHEMES;
 use hosts::host_entry;
 pub use hosts::read_hosts;
@@ -172,16 +172,21 @@ impl Settings {
             asked_for.into_iter().filter_map(|name| RuleId::named(name)).collect();
         let (given, disabled) = (self.given(), rule_set("disable", &self.disable)?);
         let needs = [
-            (RuleId::IpHost, "addresses and names", "--hosts FILE or the table [hosts]"),
-            (RuleId::DefaultParams, "values", "--default-param NAME=VALUE or [[default-params]]"),
-            (RuleId::Dust, "rules of sites", "--rules FILE"),
+            (RuleId::IpHost, "addresses and names", Setting::Hosts, " FILE or the table [hosts]"),
+            (
+                RuleId::DefaultParams,
+                "values",
+                Setting::DefaultParams,
+                " NAME=VALUE or [[default-params]]",
+            ),
+            (RuleId::Dust, "rules of sites", Setting::Rules, " FILE"),
         ];
-        for (rule, what, how) in needs {
+        for (rule, what, setting, how) in needs {
             let has_none = !given.contains(rule) && !disabled.contains(rule);
             if asked_for.contains(rule) && has_none {
                 return Err(Error::config(format!(
                     "{}: expected {what} for this rule to work with, found none; give them by \
-                     {how}, or do not ask for it",
+                     {setting}{how}, or do not ask for it",
                     rule.name()
                 )));
             }
@@ -382,7 +387,7 @@ mod tests {
         for (asked_for, expected) in [
             (&["ip-host"][..], "ip-host: expected addresses and names"),
             (&["case", "dust"], "dust: expected rules of sites"),
-            (&["www", "default-params"], "--default-param NAME=VALUE"),
+            (&["www", "default-params"], "default_params NAME=VALUE"),
         ] {
             let error = check(asked_for, "").unwrap_err();
             assert!(error.is_config() && error.to_string().contains(expected), "{error}");

@@ -3,6 +3,7 @@
 
 mod args;
 mod commands;
+mod flags;
 mod memory;
 mod plan;
 mod quantity;
@@ -23,6 +24,7 @@ use crate::error::Error;
 use crate::report::ClaimedPaths;
 use args::{Args, Command, GenerateCommand, bare, tips};
 use commands::{about, canon, dedup, explain, generate_list, generate_site, learn, report, rules};
+use flags::flag;
 use words::say;
 
 /// How a run ends: its exit status.
@@ -83,11 +85,12 @@ pub fn main() -> ExitCode {
         Err(error) if error.is_closed_pipe() && claims.files().is_empty() => Status::Done,
         Err(error) if error.is_closed_pipe() => {
             let files = claims.files().join(", ");
+            let error = error.in_words(flag);
             say(format_args!("undust: {error}, so nothing was written to {files}"));
             Status::Failed
         }
         Err(error) => {
-            say(format_args!("undust: {error}"));
+            say(format_args!("undust: {}", error.in_words(flag)));
             Status::Failed
         }
     })

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::Job;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 use crate::limits::{CHUNK_BYTES, MEMORY_BYTES_MIN, MEMORY_BYTES_PER_THREAD, ZSTD_WINDOW_PARTS};
 
 /// Most bytes of lines in a batch that are in the process's own memory and not in a mapped file.
@@ -172,7 +172,7 @@ impl Job<'_> {
         let least = MEMORY_BYTES_MIN + workers * MEMORY_BYTES_PER_THREAD;
         if bytes < least {
             return Err(Error::config(format!(
-                "a memory of {} is too little: {} {} MiB; raise -S{}",
+                "a memory of {} is too little: {} {} MiB; raise {}{}",
                 in_words(bytes),
                 if workers == 1 {
                     "one thread needs".into()
@@ -180,16 +180,22 @@ impl Job<'_> {
                     format!("{workers} threads need")
                 },
                 least.div_ceil(1 << 20),
-                if workers == 1 { "" } else { " or lower -j" }
+                Setting::Memory,
+                match workers {
+                    1 => String::new(),
+                    _ => format!(" or lower {}", Setting::Threads),
+                }
             )));
         }
         let line_bytes = self.input.line_bytes_max as u64;
         if line_bytes > bytes / 8 {
             return Err(Error::config(format!(
-                "a memory of {} is too little for lines of {}: one may take an eighth of it; raise -S or lower \
-                 --line-limit",
+                "a memory of {} is too little for lines of {}: one may take an eighth of it; raise {} or lower \
+                 {}",
                 in_words(bytes),
-                in_words(line_bytes)
+                in_words(line_bytes),
+                Setting::Memory,
+                Setting::LineLimit
             )));
         }
         Ok(())

@@ -8,7 +8,7 @@ use super::threads::pool::{Pool, Stage};
 use super::{Job, Outcome, line_place};
 use crate::bytes::show;
 use crate::canonical::{Canonical, Notation};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 use crate::parts;
 use crate::record::{Entry, ReadOptions, Record, without_no_host};
 use crate::reject::Reject;
@@ -194,21 +194,22 @@ impl BadLine {
     #[cold]
     fn error(&self, place: &str, plan: &CanonPlan) -> Error {
         let start = show(&self.start);
+        let (line_limit, on_bad) = (Setting::LineLimit, Setting::OnBad);
         match self.reject {
             Reject::LineTooLong if plan.shape.is_none() => Error::limit(format!(
-                "{place}: longer than the line limit: \"{start}…\"; raise --line-limit, or write an \
-                 empty line for it with --on-bad empty"
+                "{place}: longer than the line limit: \"{start}…\"; raise {line_limit}, or write an \
+                 empty line for it with {on_bad} empty"
             )),
             Reject::LineTooLong => Error::limit(format!(
-                "{place}: longer than the line limit: \"{start}…\"; raise --line-limit, or leave it out \
-                 with --on-bad keep or --on-bad empty"
+                "{place}: longer than the line limit: \"{start}…\"; raise {line_limit}, or leave it out \
+                 with {on_bad} keep or {on_bad} empty"
             )),
             Reject::Format
             | Reject::NoRequest
             | Reject::BadRequest
             | Reject::NoPage
             | Reject::NoUrl => Error::input(format!(
-                "{place}: {}: \"{start}\"; --on-bad keep and --on-bad empty {} lines without a URL",
+                "{place}: {}: \"{start}\"; {on_bad} keep and {on_bad} empty {} lines without a URL",
                 self.reject.explain(),
                 match plan.shape {
                     None => "write an empty line for",
@@ -216,7 +217,7 @@ impl BadLine {
                 }
             )),
             _ => Error::input(format!(
-                "{place}: {}: \"{start}\"; keep such lines with --on-bad keep",
+                "{place}: {}: \"{start}\"; keep such lines with {on_bad} keep",
                 self.reject.explain()
             )),
         }

@@ -6,15 +6,15 @@ use std::path::Path;
 
 use crate::bytes::show_path;
 pub(super) use crate::cluster::damaged;
-use crate::error::{Error, Result, is_file_too_large, is_too_many_files};
+use crate::error::{Error, Result, Setting, is_file_too_large, is_too_many_files};
 use crate::input::Mapped;
 
 /// Makes a file in `folder`, to be written and read.
 pub(super) fn open(folder: &Path) -> Result<File> {
     tempfile::tempfile_in(folder).map_err(|error| {
         let advice = match is_too_many_files(&error) {
-            true => "; allow the process more of them (ulimit -n)",
-            false => "; name another folder with -T",
+            true => "; allow the process more of them (ulimit -n)".to_string(),
+            false => format!("; name another folder with {}", Setting::TempDir),
         };
         Error::output(format!(
             "{}: cannot make a temporary file: {error}{advice}",
@@ -34,9 +34,10 @@ pub(super) fn map(folder: &Path, file: File) -> Result<Option<Mapped>> {
     let name = format!("a temporary file in {}", show_path(folder));
     Mapped::temporary(file, name).map_err(|error| {
         Error::output(format!(
-            "{}: cannot map a temporary file into memory: {error}; name another folder with -T, or allow the \
+            "{}: cannot map a temporary file into memory: {error}; name another folder with {}, or allow the \
              process more address space (ulimit -v)",
-            show_path(folder)
+            show_path(folder),
+            Setting::TempDir
         ))
     })
 }
@@ -54,14 +55,17 @@ pub(super) fn failed(folder: &Path, error: io::Error) -> Error {
         // More room on the disk would not help.
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => format!(
             "{folder}: cannot read a temporary file: it is not as it was written; name another folder \
-             with -T, or raise -S"
+             with {}, or raise {}",
+            Setting::TempDir,
+            Setting::Memory
         ),
         _ => format!(
-            "{folder}: cannot write or read a temporary file: {error}; {}, or raise -S",
+            "{folder}: cannot write or read a temporary file: {error}; {}, or raise {}",
             match is_file_too_large(&error) {
-                true => "allow the process larger files (ulimit -f)",
-                false => "make room there, name another folder with -T",
-            }
+                true => "allow the process larger files (ulimit -f)".to_string(),
+                false => format!("make room there, name another folder with {}", Setting::TempDir),
+            },
+            Setting::Memory
         ),
     })
 }

@@ -338,6 +338,48 @@ fn every_file_with_unsafe_code_is_named() {
     assert!(files.len() > 8, "only {files:?}");
 }
 
+/// Flags of other programs, which messages may advise.
+const FLAGS_OF_OTHERS: [&str; 3] = ["--features parquet", "xz --format=lzma", "jq -r"];
+
+/// The first flag of the program in `line`, outside of comments.
+fn flag_in(line: &str) -> Option<&str> {
+    if line.trim_start().starts_with("//") || FLAGS_OF_OTHERS.iter().any(|one| line.contains(one)) {
+        return None;
+    }
+    let is_flag = |word: &str| {
+        let name = word.strip_prefix("--").unwrap_or("");
+        name.starts_with(|c: char| c.is_ascii_lowercase())
+            || ["-S", "-T", "-j", "-r"].contains(&word)
+    };
+    line.split(|c: char| c.is_whitespace() || "\"`'(),;:=".contains(c)).find(|word| is_flag(word))
+}
+
+/// A message of the library names settings by `Setting`, for which each front end has its own word.
+#[test]
+fn the_library_names_no_flags() {
+    let mut checked = 0;
+    for (file, place, module) in all_sources() {
+        let is_test = place.components().any(|part| part.as_os_str() == "tests.rs");
+        if module == "cli" || is_test || place.components().any(|part| part.as_os_str() == "tests")
+        {
+            continue;
+        }
+        checked += 1;
+        let text = fs::read_to_string(&file).unwrap();
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+        for (number, line) in code.lines().enumerate() {
+            let flag = flag_in(line);
+            assert!(flag.is_none(), "{}:{}: {}", file.display(), number + 1, flag.unwrap());
+        }
+    }
+    assert!(checked > 200, "only {checked} files were checked");
+    assert_eq!(flag_in(r#"    "raise -S, or lower --top""#), Some("-S"));
+    assert_eq!(flag_in(r#"    "say which it is (--field)","#), Some("--field"));
+    for fine in [r#""xn--a.test""#, "a - b", "/// -S", r#""jq -r '.[]'""#, "-1", "a--"] {
+        assert_eq!(flag_in(fine), None, "{fine}");
+    }
+}
+
 #[test]
 fn comments_are_no_wider_than_code() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -30,7 +30,7 @@ use crate::cluster::on_disk::resolve::FingerprintRange;
 use crate::cluster::on_disk::sorted::{Ascending, RECORD_BYTES};
 use crate::cluster::scatter::{bounds_of, partition_of};
 use crate::cluster::set::ClusterSet;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 use crate::fingerprint::{Fingerprint, FingerprintKey};
 
 pub(super) const MAGIC: &[u8; 12] = b"undust-seen\n";
@@ -159,10 +159,10 @@ pub(super) fn remains_in(head: &[u8], separator: u8) -> Option<&'static str> {
         Some("NUL bytes at the start, as a crash of the machine leaves them")
     } else if is_short && MAGIC.starts_with(start) {
         Some(
-            "the first bytes of a file of --seen, and no more (a list of this one word needs a line end)",
+            "the first bytes of a seen file, and no more (a list of this one word needs a line end)",
         )
     } else if start != MAGIC && has_fields_of_header(head) {
-        Some("a file of --seen whose first bytes are damaged")
+        Some("a seen file whose first bytes are damaged")
     } else {
         None
     }
@@ -256,9 +256,10 @@ impl SeenFile {
     pub(super) fn new(file: File, name: &str, header: SeenHeader) -> Result<SeenFile> {
         let meta = file.metadata().map_err(damaged)?;
         if !meta.is_file() {
-            return Err(Error::limit(
-                "a seen file that is not a regular file has to fit in memory; raise -S",
-            ));
+            return Err(Error::limit(format!(
+                "a seen file that is not a regular file has to fit in memory; raise {}",
+                Setting::Memory
+            )));
         }
         let rest = meta.len().checked_sub(HEADER_BYTES as u64 + SUM_BYTES);
         match (header.count.checked_mul(RECORD_BYTES), rest) {

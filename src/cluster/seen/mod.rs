@@ -82,7 +82,7 @@ impl Seen {
     pub fn check_list(head: &[u8], separator: u8) -> Result<()> {
         remains_in(head, separator).map_or(Ok(()), |found| {
             Err(Error::input(format!(
-                "expected URLs, or a file of --seen, found {found}: the file was damaged; put a copy of it in its \
+                "expected URLs, or a seen file, found {found}: the file was damaged; put a copy of it in its \
                  place, or leave it out"
             )))
         })

@@ -19,7 +19,7 @@ use std::fmt;
 use super::InputPlan;
 use super::disk::mapped::Origin;
 use crate::bytes::without_bom;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 use arc::ArcFile;
 use archive::Archive;
 use doctype::DocumentType;
@@ -92,11 +92,11 @@ impl Container {
                 "expected Parquet that can be read without a key, found an encrypted file (50 41 52 45); decrypt \
                  it first",
             )),
-            _ if head.starts_with(b"undust-seen\n") => Err(Error::input(
-                "expected URLs, found a file that --seen keeps, which holds only their fingerprints; name other \
-                 files, and keep it outside of folders that are read (--not-in takes one such file, alone and not \
-                 compressed)",
-            )),
+            _ if head.starts_with(b"undust-seen\n") => Err(Error::input(format!(
+                "expected URLs, found a seen file, which holds only their fingerprints; name other files, and keep \
+                 it outside of folders that are read ({} takes one such file, alone and not compressed)",
+                Setting::NotIn
+            ))),
             _ if head.starts_with(b"filedesc://") => Ok(Some(Container::Arc)),
             [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => Err(not_utf8("UTF-32")),
             [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Err(not_utf8("UTF-16")),
@@ -192,8 +192,9 @@ pub(super) fn parser_of(
     let field_bytes_max = plan.chunk_bytes.max(plan.line_bytes_max).max(FIELD_BYTES_MIN);
     if container != Container::Parquet && !plan.columns.is_empty() {
         return Err(Error::input(format!(
-            "expected a file with columns, since --field names some, found {}; leave --field out",
-            container.about()
+            "expected a file with columns, since {fields} names some, found {}; leave {fields} out",
+            container.about(),
+            fields = Setting::Fields
         )));
     }
     match container {

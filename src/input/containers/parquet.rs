@@ -22,7 +22,7 @@ use self::values::{Meaning, Value, read_column};
 use super::decoded::Decoded;
 use super::rows::{Flaw, Parser, Row};
 use crate::bytes::show;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 
 /// Most rows that are read at once.
 const BATCH_ROWS: u64 = 1024;
@@ -164,16 +164,18 @@ impl Columns {
             let Some(place) = Place::named(field) else {
                 return Err(Error::input(format!(
                     "expected url, query, time, status, method, mime, size, digest, redirect, referrer, agent or \
-                     canonical_link for a column of a Parquet file, found {field}; leave it out of --field",
+                     canonical_link for a column of a Parquet file, found {field}; leave it out of {}",
+                    Setting::Fields
                 )));
             };
             let Some(number) = find(name).or_else(|| count(name)) else {
                 let names: Vec<String> = columns.iter().map(|c| c.path().string()).collect();
                 let names = names.join(", ");
                 return Err(Error::input(format!(
-                    "expected a column \"{}\" in the Parquet file, found {}; name one of them with --field",
+                    "expected a column \"{}\" in the Parquet file, found {}; name one of them with {}",
                     show(name.as_bytes()),
                     show(&names.as_bytes()[..names.len().min(1000)]),
+                    Setting::Fields,
                 )));
             };
             let column = &columns[number];

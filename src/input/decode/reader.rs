@@ -7,7 +7,7 @@ use super::gzip::Gzip;
 use super::lz4::Lz4;
 use super::zstd::{DecompressOptions, Decompressor, window_bytes_within};
 use super::{Compression, explain};
-use crate::error::Error;
+use crate::error::{Error, Setting};
 use crate::input::disk::Disk;
 
 /// Memory in bytes that the xz decoder takes besides its dictionary, rounded up generously.
@@ -93,9 +93,10 @@ impl Reader {
             Reader::Xz(_, memory_bytes_max) if bzip2_xz::is_xz_memory_limit(&error) => {
                 Error::limit(format!(
                     "{shown}: expected an xz file that takes at most {} KiB to unpack, found one \
-                     that takes more, after {decoded} decoded bytes; give it more memory with -S, \
+                     that takes more, after {decoded} decoded bytes; give it more memory with {}, \
                      or decompress the file first",
                     *memory_bytes_max >> 10,
+                    Setting::Memory,
                 ))
             }
             Reader::Xz(..) => explain(Compression::Xz, error, shown, decoded),

@@ -39,7 +39,7 @@ use self::frames::{FrameBounds, Header};
 use self::stream_decoder::StreamDecoder;
 use super::{Compression, explain};
 use crate::crew::Crew;
-use crate::error::Error;
+use crate::error::{Error, Setting};
 use crate::input::chunk::Slice;
 use crate::input::disk::Disk;
 use crate::limits::{
@@ -216,7 +216,11 @@ impl Decompressor {
             let memory = match window_bytes <= 1 << ZSTD_WINDOW_LOG_MAX {
                 true => {
                     let least = window_bytes * ZSTD_WINDOW_PARTS;
-                    format!("give it a memory of -S {}M or more, or ", least.div_ceil(1 << 20))
+                    format!(
+                        "give it a memory of {} {}M or more, or ",
+                        Setting::Memory,
+                        least.div_ceil(1 << 20)
+                    )
                 }
                 false => String::new(),
             };

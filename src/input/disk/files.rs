@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::Access;
 
 use crate::bytes::{Lines, show_input, show_path, without_bom};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 use crate::input::InputPlan;
 use crate::limits;
 
@@ -68,8 +68,9 @@ pub(crate) fn list(plan: &InputPlan) -> Result<List> {
             list.walk(path)?;
         } else {
             return Err(Error::input(format!(
-                "{}: expected a file, found a folder; give -r to read all files in it",
-                show_input(&path)
+                "{}: expected a file, found a folder; name the files in it, or give {} for all of them",
+                show_input(&path),
+                Setting::Recursive
             )));
         }
     }
@@ -207,9 +208,10 @@ fn read_list(from: &Path, separator: u8) -> Result<Vec<PathBuf>> {
     if bytes.len() as u64 > limits::CONFIG_BYTES_MAX {
         return Err(Error::limit(format!(
             "{}: expected a list of files of at most {} bytes, found more; name directories and \
-             give -r, or run in parts",
+             give {}, or run in parts",
             show_input(from),
-            limits::CONFIG_BYTES_MAX
+            limits::CONFIG_BYTES_MAX,
+            Setting::Recursive
         )));
     }
     let bytes = without_bom(&bytes);
@@ -248,7 +250,7 @@ mod tests {
         let found = error(&plan(&[&file, &missing]));
         assert!(found.contains("mis\\x1bsing: cannot read: No such file"), "{found}");
         let found = error(&plan(&[dir.path()]));
-        assert!(found.contains("found a folder; give -r"), "{found}");
+        assert!(found.contains("found a folder; name the files in it"), "{found}");
         let found = error(&plan(&[&file.join("b")]));
         assert!(found.contains("Not a directory"), "{found}");
         let all = list(&plan(&[&file, &file])).unwrap();

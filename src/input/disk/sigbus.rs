@@ -200,7 +200,8 @@ fn write_message(slot: &Slot) {
     const HEAD: &[u8] = b"undust: ";
     const CUT: &[u8] =
         b": the file was cut short while it was read; run again when nothing writes to it\n";
-    const LOST: &[u8] = b": the disk does not give it back; name another folder with -T\n";
+    const LOST: &[u8] =
+        b": the disk does not give it back; name another folder for temporary files\n";
     const LONGEST: usize = if CUT.len() > LOST.len() { CUT.len() } else { LOST.len() };
     let after = if slot.is_ours.load(Relaxed) { LOST } else { CUT };
     let mut text = [0; HEAD.len() + NAME_BYTES + LONGEST];

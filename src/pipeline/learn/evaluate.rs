@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use crate::bytes::{show, show_path};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 use crate::input::{Chunk, Containers, Input, InputPlan};
 use crate::pipeline::scan::walk::{Worker, walk};
 use crate::pipeline::scan::{BatchChunk, Pass, Scan, WasRead};
@@ -45,13 +45,15 @@ pub fn evaluate(job: &Job, learned: &Outcome, mut truth: Truth) -> Result<Evalua
         },
     )?;
     if truth.next()?.is_some() {
-        return Err(truth.wrong(match job.format.filter {
-            Some(_) => {
-                "has a row, but the input has no record; the truth is that of all records, so leave \
-                 out what filters them, as --status and --include do"
-            }
-            None => "has a row, but the input has no record; is the truth that of this input?",
-        }));
+        let why = match job.format.filter {
+            Some(_) => format!(
+                "the truth is that of all records, so leave out what filters them, as {} and {} do",
+                Setting::Status,
+                Setting::Include
+            ),
+            None => "is the truth that of this input?".to_string(),
+        };
+        return Err(truth.wrong(&format!("has a row, but the input has no record; {why}")));
     }
     let mut evaluation = Evaluation::default();
     for (_, mut rows) in sites {

@@ -26,7 +26,7 @@ use super::scan::{BatchChunk, Pass, Scan};
 use super::threads::pool::{Pool, Stage};
 use super::{InputFile, Job, Outcome, line_place};
 use crate::bytes::show;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 use crate::limits::URL_BYTES_MAX;
 use crate::mine::{MinedSite, Miner, Observation, site_of};
 use crate::parts;
@@ -287,19 +287,22 @@ fn too_large(site: &Load, job: &Job) -> Error {
     let bytes = site.memory_bytes() + tables_bytes(site);
     Error::limit(format!(
         "learn holds all records of a site in memory; {} has {}, which take about {} MiB: too much for a \
-         memory of {} MiB; raise -S, or leave the site out (--exclude)",
+         memory of {} MiB; raise {}, or leave the site out ({})",
         show(&site.site),
         site.records,
         bytes >> 20,
         job.memory.bytes >> 20,
+        Setting::Memory,
+        Setting::Exclude,
     ))
 }
 
 #[cold]
 fn no_host(place: &str) -> Error {
     Error::config(format!(
-        "{place}: names no host, and rules belong to a site; say which it is, as in --base-url \
-         https://example.com"
+        "{place}: names no host, and rules belong to a site; say which it is, as in {} \
+         https://example.com",
+        Setting::BaseUrl
     ))
 }
 

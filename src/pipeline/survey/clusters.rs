@@ -8,7 +8,7 @@ use super::findings::Findings;
 use super::record_bytes;
 use super::unchanged_examples::Looked;
 use crate::cluster::Cluster;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 use crate::fingerprint::Fingerprint;
 use crate::pipeline::Job;
 use crate::pipeline::scan::layouts::Parcel;
@@ -169,8 +169,10 @@ impl DescribedClusters {
 fn too_many(job: &Job, bytes: u64) -> Error {
     Error::limit(format!(
         "the spellings of the largest clusters take more than {} MiB, which is too much for a memory \
-         of {} MiB; raise -S, or lower --top",
+         of {} MiB; raise {}, or lower {}",
         bytes >> 20,
-        job.memory.bytes >> 20
+        job.memory.bytes >> 20,
+        Setting::Memory,
+        Setting::Top
     ))
 }

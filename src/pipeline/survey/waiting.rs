@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use super::ladders_of;
 use super::look::Surveyed;
 use crate::cluster::{Levels, PageTotals, Places, Unplaced};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 use crate::input::Mapped;
 use crate::pipeline::scan::BatchChunk;
 use crate::pipeline::threads::pool::{Pool, try_each_partition};
@@ -103,8 +103,10 @@ impl Settled {
 fn too_little(job: &Job) -> Error {
     Error::limit(format!(
         "the names of sections, parameters and agents leave too little of the memory that clusters may \
-         take, {} of {} MiB; raise -S, or lower -j",
+         take, {} of {} MiB; raise {}, or lower {}",
         job.budget().table_bytes() >> 20,
-        job.memory.bytes >> 20
+        job.memory.bytes >> 20,
+        Setting::Memory,
+        Setting::Threads
     ))
 }

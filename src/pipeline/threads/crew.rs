@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::pool::{Stage, StageSeconds};
 use crate::crew::{Crew, Task};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 use crate::pipeline::threads_or_processors;
 use crate::report::{OutputThreads, Syncing};
 
@@ -92,7 +92,8 @@ pub(crate) fn spawn<'scope, T: Send + 'scope>(
 ) -> Result<ScopedJoinHandle<'scope, T>> {
     thread::Builder::new().spawn_scoped(scope, work).map_err(|error| {
         Error::limit(format!(
-            "cannot start another thread: {error}; lower -j, or raise ulimit -u or -v"
+            "cannot start another thread: {error}; lower {}, or raise ulimit -u or -v",
+            Setting::Threads
         ))
     })
 }

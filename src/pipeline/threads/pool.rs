@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::permits::{CpuPermit, CpuPermits};
 use crate::cluster::PARTITIONS;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 use crate::pipeline::temp;
 
 /// What a thread may be busy with.
@@ -87,7 +87,8 @@ impl Pool {
                 1 => format!("cannot start a thread: {error}; raise ulimit -u or -v"),
                 _ => {
                     format!(
-                        "cannot start {workers} threads: {error}; lower -j, or raise ulimit -u or -v"
+                        "cannot start {workers} threads: {error}; lower {}, or raise ulimit -u or -v",
+                        Setting::Threads
                     )
                 }
             })

@@ -15,7 +15,7 @@ use super::field_map::FieldMap;
 use super::formats::{self, Unseen};
 use super::line_format::LineFormat;
 use crate::bytes::{Lines, show, without_bom};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 use crate::parts;
 use crate::reject::Reject;
 
@@ -212,7 +212,8 @@ pub fn with_fields(
         let other = || detect(chunk, options).ok()?.format.map(|format| format.name());
         match name.map_or_else(other, |_| None).filter(|other| !formats::has_columns(other)) {
             Some(other) => error.at(format_args!(
-                "looks like {other}, whose columns are known (leave out --field); as a table"
+                "looks like {other}, whose columns are known (leave out {}); as a table",
+                Setting::Fields
             )),
             None => error,
         }
@@ -346,9 +347,10 @@ fn unsure(candidates: &[FormatGuess]) -> Error {
     });
     let name = candidates.first().map_or(Layout::LINES, |best| best.layout.name());
     Error::input(format!(
-        "cannot tell the format; the best guesses are {}{}; say which it is, as in --format {name}",
+        "cannot tell the format; the best guesses are {}{}; say which it is, as in {} {name}",
         told.join(", "),
-        stranger.unwrap_or_default()
+        stranger.unwrap_or_default(),
+        Setting::Format
     ))
 }
 
@@ -474,7 +476,7 @@ mod tests {
         let error = detect(text.as_bytes(), READING).unwrap_err();
         let told = error.to_string();
         assert!(
-            error.is_input() && told.contains("line 4") && told.contains("--format clf"),
+            error.is_input() && told.contains("line 4") && told.contains("FormatPlan::format clf"),
             "{told}"
         );
         // Each format once, however many ways there are to read it.
@@ -516,9 +518,11 @@ mod tests {
         }
         // A part of a W3C log is recognized by no other flag either.
         let row = b"2024-03-05 09:00:03 GET /cart.aspx - 200\n";
-        for (name, expected) in
-            [("w3c", "put the #Fields: line"), ("cloudfront", "--log-format"), ("cdx", "leave out")]
-        {
+        for (name, expected) in [
+            ("w3c", "put the #Fields: line"),
+            ("cloudfront", "name its columns by"),
+            ("cdx", "leave out"),
+        ] {
             let told = as_told(name, row, READING).unwrap_err().to_string();
             assert!(told.contains(expected), "{told}");
         }

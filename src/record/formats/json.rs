@@ -13,7 +13,7 @@ use memchr::memmem;
 use self::scan::{PATH_TOKENS_MAX, Places, Value, scan};
 pub(super) use self::unescaped::unescaped_lines;
 use self::usual::USUAL;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 use crate::parts;
 use crate::record::field_map::{Field, FieldMap};
 use crate::record::fields::cut::host_value;
@@ -173,7 +173,8 @@ impl Json {
             };
             if pointer.matches('/').count() > PATH_TOKENS_MAX {
                 return Err(Error::config(format!(
-                    "--field {}={place}: expected a pointer of at most {PATH_TOKENS_MAX} parts",
+                    "{} {}={place}: expected a pointer of at most {PATH_TOKENS_MAX} parts",
+                    Setting::Fields,
                     field.name()
                 )));
             }

@@ -18,13 +18,14 @@ pub(crate) mod squid;
 pub(crate) mod tsv;
 pub(crate) mod w3c;
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::container_rows::ContainerRows;
 use super::field_map::FieldMap;
 use super::line_format::{LineFormat, Recognize};
 use super::table;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 
 /// A format by name.
 #[derive(Debug)]
@@ -46,8 +47,8 @@ pub struct KnownFormat {
 pub enum Unseen {
     /// It has the columns of this format.
     Has(fn() -> Arc<dyn LineFormat>),
-    /// It cannot be read. The text says what the user can do.
-    Unreadable(&'static str),
+    /// It cannot be read.
+    Unreadable(Remedy),
 }
 
 /// Makes a format with the columns that the user has chosen, for a file that begins with `lines`.
@@ -55,18 +56,38 @@ pub enum Unseen {
 /// Failure: a configuration error if the file has no such columns.
 pub type WithFields = fn(lines: &[&[u8]], fields: &FieldMap) -> Result<Arc<dyn LineFormat>>;
 
-/// Where every file shows its columns by itself.
-const SHOWS_ITSELF: Unseen = Unseen::Unreadable("leave out --format to have it recognized");
+/// What the user can do about a file that cannot be read.
+#[derive(Debug)]
+pub enum Remedy {
+    /// Every file shows its columns by itself.
+    LeaveOutFormat,
+    /// A line is missing that the server writes first.
+    AddDirective,
+    /// No column looks like URLs.
+    NameColumn,
+}
 
-/// Where a line is missing that the server writes first.
-const NEEDS_DIRECTIVE: Unseen = Unseen::Unreadable(
-    "put the #Fields: line of the log in front of it, or name its columns by --log-format",
-);
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (format, fields) = (Setting::Format, Setting::Fields);
+        match self {
+            Remedy::LeaveOutFormat => write!(f, "leave out {format} to have it recognized"),
+            Remedy::AddDirective => write!(
+                f,
+                "put the #Fields: line of the log in front of it, or name its columns by {}",
+                Setting::LogFormat
+            ),
+            Remedy::NameColumn => write!(
+                f,
+                "name the column of URLs, as in {fields} 1, or leave out {format} to have it recognized"
+            ),
+        }
+    }
+}
 
-/// Where no column looks like URLs.
-const NEEDS_CHOICE: Unseen = Unseen::Unreadable(
-    "name the column of URLs, as in --field 1, or leave out --format to have it recognized",
-);
+const SHOWS_ITSELF: Unseen = Unseen::Unreadable(Remedy::LeaveOutFormat);
+const NEEDS_DIRECTIVE: Unseen = Unseen::Unreadable(Remedy::AddDirective);
+const NEEDS_CHOICE: Unseen = Unseen::Unreadable(Remedy::NameColumn);
 
 impl KnownFormat {
     /// The format with default columns; `None` if it has none.
@@ -275,7 +296,8 @@ pub fn with_fields(
     });
     let Some(with_fields) = find(name).and_then(|format| format.with_fields) else {
         return Err(Error::config(format!(
-            "--field: {name} has no columns to choose from; leave it out, or use csv, tsv or jsonl"
+            "{}: {name} has no columns to choose from; leave it out, or use csv, tsv or jsonl",
+            Setting::Fields
         )));
     };
     with_fields(lines, fields)

@@ -7,7 +7,7 @@ use super::cell::{is_short_url, is_url, plain_name};
 use super::columns::{Row, has_url_name, is_url_name};
 use super::widths::aligned;
 use crate::bytes::show;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 use crate::parts::without_userinfo;
 use crate::record::Uneven;
 use crate::record::field_map::{Field, FieldMap};
@@ -132,7 +132,8 @@ pub(super) fn column(field: Field, place: &str, cells: &[Vec<u8>]) -> Result<usi
     let by_number = number.and_then(|number| number.checked_sub(1)).filter(|at| *at < cells.len());
     by_number.or_else(by_name).ok_or_else(|| {
         Error::config(format!(
-            "--field {}={place}: there is no such column; the columns are {}",
+            "{} {}={place}: there is no such column; the columns are {}",
+            Setting::Fields,
             field.name(),
             list(cells)
         ))

@@ -15,7 +15,7 @@ use self::first_row::{FirstRow, column, is_number, list};
 use self::widths::aligned;
 use super::field_map::{Field, FieldMap};
 use crate::bytes::show;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 use crate::parts::without_userinfo;
 use crate::record::{Found, Headerless, Parsed, Uneven};
 use crate::reject::Reject;
@@ -281,16 +281,20 @@ impl Table {
                 !is_url(cell) && !cell.contains(&b'.') && !cell.contains(&b'/')
             });
         if first.has_blanks && cells.len() == 1 && !is_header {
-            return Err(Error::config(
-                "--field: expected commas, semicolons or tabs between the columns, found one column, with \
+            return Err(Error::config(format!(
+                "{}: expected commas, semicolons or tabs between the columns, found one column, with \
                  blanks in most of its lines; if they are between columns, put tabs in their place, or name \
-                 the columns by --log-format; if it is a list, --format lines",
-            ));
+                 the columns by {}; if it is a list, {} lines",
+                Setting::Fields,
+                Setting::LogFormat,
+                Setting::Format
+            )));
         }
         if first.is_below_text && !is_header {
             return Err(Error::config(format!(
-                "--field: expected a header or nothing above the rows, found other lines above the first row \
+                "{}: expected a header or nothing above the rows, found other lines above the first row \
                  of {} columns, \"{}\"; take them away; if the table has one column with a header, name it",
+                Setting::Fields,
                 cells.len(),
                 show(&without_userinfo(line)[..])
             )));
@@ -441,10 +445,11 @@ fn no_urls(cells: &[Vec<u8>], rows: &[Row], map: &FieldMap, told: &[(Field, usiz
     let told: Vec<String> =
         map.places().map(|(field, place)| format!("{}={place}", field.name())).collect();
     Error::config(format!(
-        "--field: no column is known to have URLs; the columns are {}; say which it is, as in --field \
+        "{fields}: no column is known to have URLs; the columns are {}; say which it is, as in {fields} \
          url={example},{}",
         list(cells),
-        told.join(",")
+        told.join(","),
+        fields = Setting::Fields
     ))
 }
 

@@ -165,7 +165,7 @@ fn take_back(published: Vec<(String, Published)>, error: Error) -> Error {
     }
     match stay[..] {
         [] => error,
-        _ => Error::output(format!("{error}; {}", stay.join("; "))),
+        _ => error.and(stay.join("; ")),
     }
 }
 

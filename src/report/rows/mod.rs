@@ -24,7 +24,7 @@ use std::fmt;
 
 use super::Output;
 use crate::canonical::Profile;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 use cells::push_row;
 use parquet::ColumnsFile;
 use tables::Table;
@@ -75,7 +75,7 @@ impl Shape {
         match self.format {
             RowFormat::Tsv | RowFormat::Csv | RowFormat::Jsonl => Ok(()),
             RowFormat::Parquet if !cfg!(feature = "parquet") => Err(not_built()),
-            RowFormat::Parquet => output.check_binary("--to parquet"),
+            RowFormat::Parquet => output.check_binary(&format!("{} parquet", Setting::RowFormat)),
         }
     }
 }
@@ -83,10 +83,11 @@ impl Shape {
 /// The error for Parquet in a build without it.
 #[cold]
 pub(super) fn not_built() -> Error {
-    Error::config(
-        "--to parquet: this build cannot write Parquet; build it with `--features parquet`, or use \
-         --to tsv, csv or jsonl",
-    )
+    let to = Setting::RowFormat;
+    Error::config(format!(
+        "{to} parquet: this build cannot write Parquet; build it with `--features parquet`, or use {to} tsv, csv \
+         or jsonl",
+    ))
 }
 
 /// What made the rows; it is in the first line of each output.

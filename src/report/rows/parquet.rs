@@ -27,7 +27,7 @@ use parquet::schema::types::Type;
 use super::Provenance;
 use super::cells::readable;
 use super::tables::{Column, ColumnKind, Table};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 use crate::report::{Cell, Output};
 
 /// Bytes of values that are held until they are written as a group. Reason: readers process groups
@@ -230,7 +230,10 @@ fn schema(table: &Table) -> Result<Type, ParquetError> {
 /// What is written is in memory, so this is a bound of the format: a value of more than 2 GiB, say.
 #[cold]
 fn failed(error: ParquetError) -> Error {
-    Error::output(format!("cannot write as Parquet: {error}; use --to tsv, csv or jsonl"))
+    Error::output(format!(
+        "cannot write as Parquet: {error}; use {} tsv, csv or jsonl",
+        Setting::RowFormat
+    ))
 }
 
 #[cfg(test)]

@@ -68,7 +68,7 @@ pub static CANONICAL: Table = Table {
         text("url", "the URL as it was read"),
         text(
             "canonical",
-            "the canonical form; where the URL does not parse, the URL itself, or nothing with `--on-bad empty`",
+            "the canonical form; where the URL does not parse, the URL itself, or nothing if such lines are emptied",
         ),
         text(
             "surt",

@@ -66,7 +66,7 @@ pub(crate) struct Total {
 
 /// Shown if the hosts of the records are unknown.
 pub(crate) const HOSTLESS: &str =
-    "Lines name no host: pages are distinguished by their path alone (--base-url)";
+    "Lines name no host: pages are distinguished by their path alone (base-url)";
 
 impl Survey {
     /// What was read, for titles: the name of the file, or how many there are.

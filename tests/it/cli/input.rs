@@ -16,7 +16,8 @@ fn several_inputs_are_one() {
         .gives(format!("{c}http://a.test/\nhttp://b.test/?x=1&utm_source=q\n"));
     dir.run("in.txt in.txt").gives(KEPT);
     dir.run("-r folder").gives(format!("{d}{c}http://a.test/\n"));
-    dir.run("folder").fails("folder: expected a file, found a folder; give -r");
+    dir.run("folder")
+        .fails("folder: expected a file, found a folder; name the files in it, or give -r");
     dir.run("--files-from names").gives(format!("{c}{KEPT}"));
     dir.run("folder/a.zst --files-from names").gives(format!("{d}{c}{KEPT}"));
     dir.feed("--files-from -", b"in.txt\n").gives(KEPT);

@@ -146,7 +146,7 @@ fn a_seen_file_may_be_left_out_as_it_is() {
     dir.run("new --not-in seen --not-in in.txt").fails("takes one such file, alone");
     dir.feed("new --not-in -", &seen).fails("takes one such file, alone");
     // Its first bytes stand in the code of inputs as well.
-    dir.run("seen").fails("seen: expected URLs, found a file that --seen keeps");
+    dir.run("seen").fails("seen: expected URLs, found a seen file");
     dir.put("seen", &seen[..seen.len() - 1]);
     dir.run("new --not-in seen").fails("seen: the seen file ends too early");
 }

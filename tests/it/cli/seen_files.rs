@@ -90,8 +90,8 @@ fn a_damaged_seen_file_is_no_list() {
     for (bad, found) in [
         (&flipped[..], "whose first bytes are damaged"),
         (&flipped[..20], "whose first bytes are damaged"),
-        (&good[..11], "the first bytes of a file of --seen, and no more"),
-        (&good[..1], "the first bytes of a file of --seen, and no more"),
+        (&good[..11], "the first bytes of a seen file, and no more"),
+        (&good[..1], "the first bytes of a seen file, and no more"),
         (&zeros, "NUL bytes at the start"),
         (&start, "NUL bytes at the start"),
         (&zeros[..5], "NUL bytes at the start"),

@@ -352,7 +352,7 @@ fn windows_are_bounded() {
         assert!(error.is_limit() && error.to_string().contains("at most 512 KiB"), "{error}");
         assert!(bytes.is_empty());
         assert!(
-            error.to_string().contains("wants 1024 KiB; give it a memory of -S 4M or"),
+            error.to_string().contains("wants 1024 KiB; give it a memory of Memory::bytes 4M or"),
             "{error}"
         );
         assert_eq!(decode(&compressed, 1 << 20, how).0, b"a line\na line\n");
@@ -374,7 +374,10 @@ fn windows_between_powers_of_two() {
         let (bytes, error) = decode(&compressed, window_bytes - 1, how.clone());
         let error = error.unwrap().to_string();
         assert!(bytes.is_empty() && error.contains("at most 10 KiB"), "{error}");
-        assert!(error.contains("wants 11 KiB; give it a memory of -S 1M or more"), "{error}");
+        assert!(
+            error.contains("wants 11 KiB; give it a memory of Memory::bytes 1M or more"),
+            "{error}"
+        );
         assert_eq!(decode(&compressed, window_bytes, how.clone()).0, b"a line\n");
         let error = decode(&frame(1, b"\x07"), window_bytes - 1, how).1.unwrap();
         assert!(error.is_limit(), "{error}");

@@ -11,7 +11,7 @@ use super::names::NameTable;
 use super::periods::Periods;
 use super::spilled::Spilled;
 use crate::cluster::Placed;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 use crate::pipeline::Job;
 use crate::pipeline::threads::pool::{Pool, Stage};
 use crate::report::{Breakdown, BreakdownRow, Counts, Facet};
@@ -297,8 +297,10 @@ fn bytes_of(row: &BreakdownRow) -> u64 {
 fn too_much(bytes: u64) -> Error {
     Error::limit(format!(
         "the names that are shown of one table take more than {} KiB, which is too much where they \
-         have no room in memory; raise -S, or lower --top",
-        bytes >> 10
+         have no room in memory; raise {}, or lower {}",
+        bytes >> 10,
+        Setting::Memory,
+        Setting::Top
     ))
 }
 
@@ -391,6 +393,6 @@ mod tests {
             assert_eq!(shown(&spilled), shown(&all), "{top}");
         }
         let error = of(20_000, 200).unwrap_err().to_string();
-        assert!(error.contains("names that are shown") && error.contains("--top"), "{error}");
+        assert!(error.contains("names that are shown") && error.contains("lower top"), "{error}");
     }
 }

@@ -1,9 +1,13 @@
 //! The error of a job that could not be done.
 
+mod setting;
+
 use std::fmt;
 use std::io;
 
 use rustix::io::Errno;
+
+pub use setting::Setting;
 
 /// What a fallible function of this library returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -12,8 +16,12 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///
 /// Ask what it is about by [`Error::kind`] or [`Error::is_input`] and its siblings. Lines that
 /// cannot be used are no errors; they are counted as [`Reject`](crate::reject::Reject).
+///
+/// Displayed, it names settings as they are called in this library. A program with names of its own
+/// for them shows [`Error::in_words`].
 pub struct Error {
     kind: ErrorKind,
+    /// With the marks of settings.
     message: String,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
@@ -113,6 +121,35 @@ impl Error {
         self
     }
 
+    /// Puts `more` after the message.
+    #[cold]
+    #[must_use]
+    pub(crate) fn and(mut self, more: impl fmt::Display) -> Self {
+        self.message = format!("{}; {more}", self.message);
+        self
+    }
+
+    /// The message, with what `word` calls the settings in it.
+    ///
+    /// ```
+    /// use undust::error::{Error, Setting};
+    ///
+    /// let error = Error::limit(format!("too many threads; lower {}", Setting::Threads));
+    /// assert_eq!(error.to_string(), "too many threads; lower Job::threads");
+    /// let told = error.in_words(|setting| match setting {
+    ///     Setting::Threads => "--jobs",
+    ///     other => other.in_library(),
+    /// });
+    /// assert_eq!(told, "too many threads; lower --jobs");
+    /// ```
+    pub fn in_words(&self, word: impl Fn(Setting) -> &'static str) -> String {
+        let message = setting::in_words(&self.message, word);
+        match self.kind {
+            ErrorKind::Internal => format!("internal error, please report it: {message}"),
+            _ => message,
+        }
+    }
+
     /// What it is about.
     pub fn kind(&self) -> ErrorKind {
         self.kind
@@ -175,11 +212,7 @@ fn advice(error: &io::Error) -> &'static str {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.kind == ErrorKind::Internal {
-            write!(f, "internal error, please report it: {}", self.message)
-        } else {
-            f.write_str(&self.message)
-        }
+        f.write_str(&self.in_words(Setting::in_library))
     }
 }
 
