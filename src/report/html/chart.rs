@@ -1,4 +1,4 @@
-//! The chart of a report over time: a bar for each hour, day, month or year.
+//! The chart of a report over time: a bar for each hour, day, month, year or century.
 
 use std::fmt::Write as _;
 
@@ -66,14 +66,15 @@ fn slots_of(rows: &[BreakdownRow]) -> (Vec<i64>, i64) {
     ((0..).take(rows.len()).collect(), rows.len() as i64)
 }
 
-/// The number of the hour, day, month or year with this name, one more than of the one before.
+/// The number of the hour, day, month, year or century with this name, one more than of the one
+/// before.
 fn period_number(name: &[u8]) -> Option<i64> {
     let number = |digits: &[u8]| std::str::from_utf8(digits).ok()?.parse::<i64>().ok();
     match name.len() {
         13 => Some(time::parse(&[name, b":00"].concat(), b"")? / 3600),
         10 => Some(time::parse(name, b"")? / 86_400),
         7 => Some(12 * number(&name[..4])? + number(&name[5..])?),
-        4 => number(name),
+        4 => number(name.strip_suffix(b"xx").unwrap_or(name)),
         _ => None,
     }
 }
@@ -99,6 +100,7 @@ mod tests {
         assert_eq!(slots(&["2024-02-28", "2024-02-29", "2024-03-02"]), (vec![0, 1, 3], 4));
         assert_eq!(slots(&["2025-12", "2026-01", "2026-03"]), (vec![0, 1, 3], 4));
         assert_eq!(slots(&["1999", "2003"]), (vec![0, 4], 5));
+        assert_eq!(slots(&["19xx", "20xx", "99xx"]), (vec![0, 1, 80], 81));
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub enum Facet {
     /// The class of the status, `2xx`; in crawl logs, a status that HTTP does not have is a row of
     /// its own: `-5003`. A text that is not a status has no row.
     Status,
-    /// The hour, day, month or year, in UTC.
+    /// The hour, day, month, year or century (`20xx`), in UTC.
     Time,
     /// The family of the user agent.
     Agent,

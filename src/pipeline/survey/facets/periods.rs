@@ -11,11 +11,12 @@ const HOURS_MAX: i64 = 72;
 /// Most rows of one kind of period. Reason: more than this are not readable.
 const PERIODS_MAX: usize = 120;
 
-/// How long the names of periods are: `2026-11-21T09`, `2026-11-21`, `2026-11` and `2026`.
-const HOUR_BYTES: usize = 13;
-const DAY_BYTES: usize = 10;
-const MONTH_BYTES: usize = 7;
-const YEAR_BYTES: usize = 4;
+/// What the names of the periods of each kind look like; an `x` stands for any digit.
+const HOUR: &str = "2026-11-21T09";
+const DAY: &str = "2026-11-21";
+const MONTH: &str = "2026-11";
+const YEAR: &str = "2026";
+const CENTURY: &str = "20xx";
 
 /// Returns the name of the hour with this number, counted from 1970.
 pub(super) fn name_of(hour: i64) -> [u8; 8] {
@@ -36,6 +37,7 @@ pub(super) struct Periods {
     days: Rows,
     months: Rows,
     years: Rows,
+    centuries: Rows,
 }
 
 /// The counts of the periods of one kind; `None` once there are too many for rows.
@@ -44,7 +46,14 @@ type Rows = Option<BTreeMap<Vec<u8>, Counts>>;
 impl Default for Periods {
     fn default() -> Self {
         let none = || Some(BTreeMap::new());
-        Periods { span: None, hours: none(), days: none(), months: none(), years: none() }
+        Periods {
+            span: None,
+            hours: none(),
+            days: none(),
+            months: none(),
+            years: none(),
+            centuries: none(),
+        }
     }
 }
 
@@ -59,25 +68,30 @@ impl Periods {
             self.hours = None;
         }
         let shown = time::show(hour.saturating_mul(3600));
-        let add = |rows: &mut Rows, name_bytes: usize, rows_max: usize| {
+        let add = |rows: &mut Rows, like: &str, rows_max: usize| {
             let Some(sums) = rows else { return };
-            sums.entry(shown.as_bytes()[..name_bytes].to_vec()).or_default().add(counts);
+            let name = like.bytes().zip(shown.bytes()).map(|(like, shown)| match like {
+                b'x' => b'x',
+                _ => shown,
+            });
+            sums.entry(name.collect()).or_default().add(counts);
             if sums.len() > rows_max {
                 *rows = None;
             }
         };
-        add(&mut self.hours, HOUR_BYTES, usize::MAX);
-        add(&mut self.days, DAY_BYTES, PERIODS_MAX);
-        add(&mut self.months, MONTH_BYTES, PERIODS_MAX);
-        // No bound: there are ten thousand years at most.
-        add(&mut self.years, YEAR_BYTES, usize::MAX);
+        add(&mut self.hours, HOUR, usize::MAX);
+        add(&mut self.days, DAY, PERIODS_MAX);
+        add(&mut self.months, MONTH, PERIODS_MAX);
+        add(&mut self.years, YEAR, PERIODS_MAX);
+        // No bound: there are a hundred centuries at most.
+        add(&mut self.centuries, CENTURY, usize::MAX);
     }
 
-    /// Returns rows of hours, in order, if these are close together; else of days, or months, if
-    /// there are few; else of years.
+    /// Returns rows of hours, in order, if these are close together; else of days, months or years,
+    /// if there are few; else of centuries.
     pub(super) fn breakdown(self) -> Breakdown {
-        let Periods { hours, days, months, years, .. } = self;
-        let sums = hours.or(days).or(months).or(years).unwrap_or_default();
+        let Periods { hours, days, months, years, centuries, .. } = self;
+        let sums = hours.or(days).or(months).or(years).or(centuries).unwrap_or_default();
         let names = sums.len() as u64;
         let rows = sums.into_iter().map(|(name, counts)| BreakdownRow { name, counts });
         Breakdown { facet: Facet::Time, names, rows: rows.collect() }
@@ -120,6 +134,15 @@ mod tests {
         let years = rows(&days(3653));
         assert_eq!((years.len(), &years[10]), (11, &row("1980", 1)));
         assert_eq!(rows(&[i64::MIN, i64::MAX]).len(), 2);
+    }
+
+    #[test]
+    fn rows_are_few_whatever_the_times() {
+        let years = |count: i64| (0..count).map(|year| 8766 * year + 24).collect::<Vec<_>>();
+        assert_eq!(rows(&years(120)).len(), 120);
+        let centuries = rows(&years(121));
+        assert_eq!(centuries, [("19xx".to_string(), 30), ("20xx".to_string(), 91)]);
+        assert_eq!(rows(&years(8030)).len(), 81);
     }
 
     #[test]
