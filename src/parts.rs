@@ -13,6 +13,11 @@ pub fn is_web_scheme(scheme: &[u8]) -> bool {
     WEB_SCHEMES.iter().any(|name| scheme.eq_ignore_ascii_case(name.as_bytes()))
 }
 
+/// Is `byte` unreserved? Source: RFC 3986 2.3.
+pub const fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
+}
+
 /// `host` and the domains above it.
 pub fn names_above(host: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::successors(Some(host), |name| memchr::memchr(b'.', name).map(|at| &name[at + 1..]))

@@ -2,7 +2,7 @@
 
 use serde::de::{Deserialize as _, Deserializer, Error as _};
 
-use super::profile::{Slash, TrailingDot, WebScheme, Www};
+use super::options::{Slash, TrailingDot, WebScheme, Www};
 use crate::error::{Error, Result};
 
 /// A setting that is one of a few words.

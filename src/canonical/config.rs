@@ -10,9 +10,12 @@ use serde::Deserialize;
 
 use super::choice::choice;
 use super::dust::DustRules;
+use super::dust_spelling;
 use super::names::{DefaultParams, IndexNames, KeepParams, ParamNames};
-use super::profile::{Profile, Slash, TrailingDot, WebScheme, Www};
+use super::options::{Slash, TrailingDot, WebScheme, Www};
+use super::profile::Profile;
 use super::rules::{RuleId, RuleSet};
+use super::toml_error::toml_error;
 use crate::error::{Error, Result, Setting};
 use crate::parts::WEB_SCHEMES;
 use hosts::host_entry;
@@ -250,7 +253,7 @@ impl Settings {
             profile.options.latin1_hosts.push(spelling.host("latin1-hosts", host)?);
         }
         self.set_names(profile)?;
-        let dust = self.dust.clone().under(profile);
+        let dust = dust_spelling::under(self.dust.clone(), profile);
         profile.options.dust = Arc::new(dust);
         Ok(())
     }
@@ -344,17 +347,6 @@ fn rule_set(key: &str, names: &[String]) -> Result<RuleSet> {
             })
         })
         .collect()
-}
-
-/// A mistake in a TOML file, on one line: where it is and what is wrong.
-pub(super) fn toml_error(text: &str, error: &toml::de::Error) -> Error {
-    let message = error.message().replace('\n', ", ");
-    match error.span().and_then(|span| text.get(..span.start)) {
-        Some(before) => {
-            Error::config(format!("line {}: {message}", before.matches('\n').count() + 1))
-        }
-        None => Error::config(message),
-    }
 }
 
 #[cfg(test)]

@@ -10,29 +10,35 @@ mod config;
 mod digest_text;
 mod draft;
 mod dust;
+mod dust_checks;
+mod dust_spelling;
 mod fused;
+mod host;
 mod names;
 mod notation;
+mod options;
 mod profile;
 mod reference;
 mod rules;
+mod toml_error;
 mod urlkey;
 
 pub use choice::Choice;
 pub use comparison::{Comparer, Comparison, Reason};
 pub use config::{DefaultRow, KeepRow, Settings, read_hosts};
-pub(crate) use draft::canonical_host;
 pub(crate) use dust::patterns::letters;
 pub use dust::{
-    Compilation, DustCondition, DustKind, DustRule, DustRules, DustStatus, Evidence,
-    ExampleFailure, ExampleFault, Finding, FindingKind, Guard, LintedRules, PathPattern, Refusal,
-    RuleFile, RuleScope, Stratum, TestedRules, Trap,
+    Compilation, DustCondition, DustKind, DustRule, DustRules, DustStatus, Evidence, Guard,
+    PathPattern, Refusal, RuleFile, RuleScope, Stratum, Trap,
 };
+pub use dust_checks::{
+    ExampleFailure, ExampleFault, Finding, FindingKind, LintedRules, TestedRules,
+};
+pub(crate) use host::canonical_host;
 pub use names::{DefaultParams, IndexNames, KeepParams, ParamNames, Scope, SessionNames};
 pub use notation::Notation;
-pub use profile::{
-    Options, PROFILE_VERSION, PROFILES, Profile, Slash, TrailingDot, WebScheme, Www,
-};
+pub use options::{Options, Slash, TrailingDot, WebScheme, Www};
+pub use profile::{PROFILE_VERSION, PROFILES, Profile};
 pub use reference::{Reached, Step, Trace};
 pub use rules::{Class, RuleId, RuleInfo, RuleSet, remove_dot_segments};
 

@@ -12,7 +12,8 @@
 use std::ops::ControlFlow;
 
 use super::draft::{Draft, Parts, reparse_other};
-use super::profile::{Options, Profile};
+use super::options::Options;
+use super::profile::Profile;
 use super::rules::{RuleId, RuleSet};
 use crate::limits::RULE_STEPS_MAX;
 use crate::reject::Reject;

@@ -13,7 +13,8 @@ use std::sync::LazyLock;
 
 use memchr::memmem::{Finder, FinderRev};
 
-use super::draft::{canonical_host, push_escape, registered_name};
+use super::draft::push_escape;
+use super::host::{canonical_host, registered_name};
 use crate::bytes::hex;
 use crate::parts::{is_web_scheme, scheme_length};
 

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::mine::acts::candidates::Reach;
-use crate::mine::seen::splits::Splits;
+use crate::mine::seen::table::splits::Splits;
 use crate::mine::trials::{BAR, CONTRADICTION_OF_HANDLER, Trials, is_below};
 
 /// Folders deeper than this are parts of one so deep. Reason: few sites have more.

@@ -34,7 +34,8 @@ use crate::canonical::{Canonicalizer, DustRule, Guard, Profile, Trap};
 use seen::handlers::Handlers;
 use seen::loose_path::{LoosePath, loosen};
 use seen::table::Table;
-use worth::signal::{self, Calibration};
+use worth::count::Count;
+use worth::signal::Calibration;
 
 use written::{Findings, Written};
 
@@ -144,7 +145,7 @@ impl Miner {
         };
         let Written { rules, guards, traps } = found.write();
         let believed = calibration.believed();
-        let share = |count: signal::Count| {
+        let share = |count: Count| {
             let (low, high) = count.bounds();
             (count.pairs > 0).then_some(Share { value: count.share(), low, high })
         };
@@ -176,7 +177,7 @@ mod tests_sites;
 
 #[cfg(test)]
 mod tests {
-    use super::seen::table;
+    use super::seen::{maps, table};
     use super::*;
     use crate::canonical::DustStatus;
 
@@ -185,7 +186,7 @@ mod tests {
         let mut rows = Vec::new();
         for page in 0..120u64 {
             for visit in 0..3u64 {
-                let sid = table::mix(page * 7 + visit);
+                let sid = maps::mix(page * 7 + visit);
                 let host = if visit == 1 { "www.a.test" } else { "a.test" };
                 let order = if page % 2 == 0 { "b=2&c=3" } else { "c=3&b=2" };
                 rows.push((
@@ -244,7 +245,7 @@ mod tests {
             let item = format!("http://a.test/item?c={}&t={page}", page % 20);
             rows.push((item, format!("item {page}")));
             for visit in 0..3 {
-                let click = 100_000 + table::mix(page * 7 + visit) % 900_000;
+                let click = 100_000 + maps::mix(page * 7 + visit) % 900_000;
                 rows.push((format!("http://a.test/go?doc={page}&t={click}"), format!("d {page}")));
                 rows.push((format!("http://a.test/to?doc={page}&t={visit}"), format!("e {page}")));
             }
@@ -296,7 +297,7 @@ mod tests {
         let first = mined(&rows);
         rows.reverse();
         assert_eq!(mined(&rows), first);
-        rows.sort_by_key(|(url, _)| table::hash(url.as_bytes()));
+        rows.sort_by_key(|(url, _)| maps::hash(url.as_bytes()));
         assert_eq!(mined(&rows), first);
     }
 

@@ -45,7 +45,8 @@ use crate::mine::selected::values;
 use crate::mine::trials::{BAR, CONTRADICTION, VERSIONS_BAR, is_below};
 use crate::mine::validated::validation::{Compare, Validation};
 use crate::mine::worth::signal::Calibration;
-use crate::mine::worth::versions::{self, Versions};
+use crate::mine::worth::signal::Versions;
+use crate::mine::worth::versions;
 
 /// Proposes what the URLs of a site ask for, and validates it. Handlers are split in `table` where
 /// conditions are found; `calibration` becomes what equal contents turn out to be worth.
@@ -337,8 +338,8 @@ fn may_fold(one: &Validated) -> bool {
 mod tests {
     use super::*;
     use crate::mine::seen::Observation;
-    use crate::mine::seen::splits::Splits;
-    use crate::mine::seen::table::mix;
+    use crate::mine::seen::maps::mix;
+    use crate::mine::seen::table::splits::Splits;
     use crate::mine::tests_sites::{Rows, Site, spelled};
 
     /// What the rounds of a site find: acts with their reaches and whether they hold.

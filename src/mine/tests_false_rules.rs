@@ -4,7 +4,7 @@
 //! pages, a number that is a visit on most pages and the file on one. With each are the rules that
 //! may be learned there.
 
-use super::seen::table::mix;
+use super::seen::maps::mix;
 use super::tests::{mined, mined_over_time};
 use super::{Miner, Observation};
 use crate::canonical::DustStatus;

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::entries::Record;
-use super::found::{Escapes, Found, PathKind};
+use super::fields::escapes::Escapes;
+use super::found::{Found, PathKind};
 use crate::bytes::hex;
 use crate::error::{Error, Result};
 use crate::parts;
@@ -257,14 +257,8 @@ pub fn without_no_host(canonical: &[u8]) -> &[u8] {
     rest.strip_prefix(&NO_HOST[b"http://".len()..]).unwrap_or(canonical)
 }
 
-impl Record<'_> {
-    /// Is it a path whose host is not known?
-    pub fn is_path_alone(&self) -> bool {
-        self.url.starts_with(NO_HOST) && self.spelling.starts_with(b"/")
-    }
-}
-
-/// [`Record::url`], from the `spelling` and [`Record::is_path_alone`] of the record.
+/// The URL in full of a record that is shown as `spelling`; `is_path_alone` if that is a path whose
+/// host is not known.
 pub fn url_of(spelling: &[u8], is_path_alone: bool) -> Cow<'_, [u8]> {
     if is_path_alone { [NO_HOST, spelling].concat().into() } else { spelling.into() }
 }

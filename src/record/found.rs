@@ -1,5 +1,6 @@
 //! What the parser of a format finds in a line.
 
+use super::fields::escapes::Escapes;
 use super::fields::request;
 use crate::reject::Reject;
 
@@ -119,29 +120,6 @@ impl<'a> Fields<'a> {
             self.time = day;
         }
     }
-}
-
-/// How text is escaped in the fields of a line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Escapes {
-    /// No escapes.
-    #[default]
-    None,
-    /// The escapes of Apache and nginx in quotes: `\"`, `\\`, `\xHH`, `\t` and other letters of C.
-    Backslash,
-    /// The escapes of JSON strings (RFC 8259 section 7).
-    Json,
-    /// The escapes of HAProxy: `#` and two hex digits.
-    Hash,
-    /// Two quotes for one, as in CSV (RFC 4180).
-    Quotes,
-    /// The escapes of CloudFront in user agents: a percent sign, maybe escaped once more, and two
-    /// hex digits. Not used in URLs.
-    PercentText,
-    /// The escapes of CloudFront in URLs: `%25` for each percent sign, so `%2520` for `%20`. A
-    /// `%25` that no two hex digits follow stays, since a URL has no bare percent sign.
-    PercentSign,
 }
 
 /// What a line is to the parser of its format.

@@ -8,11 +8,12 @@
 //! Unsafe: calls of functions that are compiled for vectors that not every processor has, after
 //! checking for them.
 
+use super::Vectors;
 #[cfg(target_arch = "aarch64")]
 use super::neon;
+use super::words::fill_words;
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use super::{BLOCK, Vectors, copy_short};
 
 /// Marks where `byte` stands in `text`: each word of `words` gets a bit for every byte of a block,
 /// the first byte in the lowest bit. Words beyond the text are not changed.
@@ -61,22 +62,6 @@ fn mark_byte_portable(byte: u8, text: &[u8], words: &mut [u64]) {
             marks << 8 | found.wrapping_mul(0x0102_0408_1020_4080) >> 56
         })
     });
-}
-
-/// Stores what `mark` returns for each block of `text` in `words`; of the last one, for as many
-/// bytes as there are.
-#[inline(always)]
-pub(super) fn fill_words(text: &[u8], words: &mut [u64], mark: impl Fn(&[u8; BLOCK]) -> u64) {
-    let (blocks, rest) = text.as_chunks::<BLOCK>();
-    assert!(words.len() >= text.len().div_ceil(BLOCK), "a word for every block");
-    for (word, block) in words.iter_mut().zip(blocks) {
-        *word = mark(block);
-    }
-    if !rest.is_empty() {
-        let mut block = [0; BLOCK];
-        copy_short(rest, &mut block);
-        words[blocks.len()] = mark(&block) & u64::MAX >> (BLOCK - rest.len());
-    }
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ mod byte;
 mod escapes;
 #[cfg(target_arch = "aarch64")]
 mod neon;
+mod words;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 

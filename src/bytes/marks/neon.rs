@@ -4,7 +4,7 @@
 
 use std::arch::aarch64::*;
 
-use super::byte::fill_words;
+use super::words::fill_words;
 use super::{BLOCK, GATHERED, Marker, Row};
 
 /// Bytes of a vector.

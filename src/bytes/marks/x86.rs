@@ -5,8 +5,8 @@
 
 use std::arch::x86_64::*;
 
-use super::byte::fill_words;
 use super::escapes::Escapes;
+use super::words::fill_words;
 use super::{BATCH, BLOCK, GATHERED, Marker, Row, SETS_MAX};
 
 /// Bytes of a vector of SSE.

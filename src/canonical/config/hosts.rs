@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::draft::canonical_host;
+use super::super::host::canonical_host;
 use crate::error::{Error, Result};
 
 /// Reads a map of addresses to names: an address and a name on each line, as in `/etc/hosts`.

@@ -4,7 +4,7 @@
 //! characters are canonical by then. So they are spelled as the profile spells them: under `crawl`
 //! the parameter `a[]` is `a%5B%5D`, and the path `/ü` is `/%C3%BC`.
 
-use super::super::draft::canonical_host;
+use super::super::host::canonical_host;
 use super::super::names::{Listed, Scope, is_below, is_under};
 use super::super::profile::Profile;
 use super::super::reference;

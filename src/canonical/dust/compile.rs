@@ -3,33 +3,34 @@
 use super::patterns::glob::Glob;
 use super::patterns::template::Template;
 use super::rule::{DustCondition, DustKind, DustRule, RuleScope, Stratum};
-use crate::canonical::draft::canonical_host;
+use super::texts::{check_text, too_long};
+use crate::canonical::host::canonical_host;
 use crate::error::{Error, Result};
 use crate::limits::DUST_TEXT_BYTES_MAX;
 
 /// Where a rule holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Condition {
-    pub(super) hosts: Vec<Vec<u8>>,
-    pub(super) path: Glob,
-    pub(super) except: Vec<Glob>,
-    pub(super) has: Vec<(Vec<u8>, Vec<u8>)>,
-    pub(super) lacks: Vec<Vec<u8>>,
+pub(crate) struct Condition {
+    pub(crate) hosts: Vec<Vec<u8>>,
+    pub(crate) path: Glob,
+    pub(crate) except: Vec<Glob>,
+    pub(crate) has: Vec<(Vec<u8>, Vec<u8>)>,
+    pub(crate) lacks: Vec<Vec<u8>>,
 }
 
 /// A rule in the form that is applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Compiled {
+pub(crate) struct Compiled {
     /// Its number in the file, from 0.
-    pub(super) rule: u32,
-    pub(super) condition: Condition,
-    pub(super) act: Act,
-    pub(super) stratum: Stratum,
+    pub(crate) rule: u32,
+    pub(crate) condition: Condition,
+    pub(crate) act: Act,
+    pub(crate) stratum: Stratum,
 }
 
 /// What a rule does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Act {
+pub(crate) enum Act {
     Host { from: Vec<u8>, to: Vec<u8> },
     Scheme { from: Vec<u8>, to: Vec<u8> },
     Port { from: Vec<u8>, to: Vec<u8> },
@@ -51,13 +52,13 @@ pub(super) enum Act {
 
 /// A parameter's name, or what it starts with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Name {
-    pub(super) text: Vec<u8>,
-    pub(super) is_prefix: bool,
+pub(crate) struct Name {
+    pub(crate) text: Vec<u8>,
+    pub(crate) is_prefix: bool,
 }
 
 impl Name {
-    pub(super) fn is(&self, name: &[u8]) -> bool {
+    pub(crate) fn is(&self, name: &[u8]) -> bool {
         if self.is_prefix { name.starts_with(&self.text) } else { name == self.text }
     }
 }
@@ -65,7 +66,7 @@ impl Name {
 impl Act {
     /// Does every change make path and query smaller: shorter, or with fewer letters in upper case,
     /// or earlier in byte order?
-    pub(super) fn shrinks(&self) -> bool {
+    pub(crate) fn shrinks(&self) -> bool {
         match self {
             Act::Prefix { from, to } | Act::Segment { from, to } | Act::Suffix { from, to } => {
                 is_smaller(to, from)
@@ -78,35 +79,13 @@ impl Act {
 }
 
 /// Is `a` shorter than `b`, or has it fewer letters in upper case, or is it earlier?
-pub(super) fn is_smaller(a: &[u8], b: &[u8]) -> bool {
+pub(crate) fn is_smaller(a: &[u8], b: &[u8]) -> bool {
     let upper = |text: &[u8]| text.iter().filter(|byte| byte.is_ascii_uppercase()).count();
     (a.len(), upper(a), a) < (b.len(), upper(b), b)
 }
 
-#[cold]
-pub(super) fn too_long(field: &str, length: usize) -> Error {
-    Error::limit(format!(
-        "{field}: expected at most {DUST_TEXT_BYTES_MAX} bytes, found {length}; make it shorter"
-    ))
-}
-
-/// Can `text` stand in a canonical URL, without the characters in `forbidden`?
-pub(super) fn check_text(field: &str, text: &str, forbidden: &str) -> Result<()> {
-    if text.len() > DUST_TEXT_BYTES_MAX {
-        return Err(too_long(field, text.len()));
-    }
-    match text.chars().find(|letter| !letter.is_ascii_graphic() || forbidden.contains(*letter)) {
-        None => Ok(()),
-        Some(letter) => Err(Error::config(format!(
-            "{field}: \"{}\" cannot hold {letter:?} there; write it as canonical URLs have it, as in \
-             %C3%A9",
-            crate::bytes::show(text.as_bytes())
-        ))),
-    }
-}
-
 /// The canonical spelling of a host in a rule file.
-pub(super) fn host(field: &str, text: &str) -> Result<Vec<u8>> {
+pub(crate) fn host(field: &str, text: &str) -> Result<Vec<u8>> {
     let is_host = !text.contains(['/', '?', '#', '@', '*']);
     canonical_host(text.as_bytes()).ok().filter(|_| is_host).ok_or_else(|| {
         Error::config(format!(
@@ -117,7 +96,7 @@ pub(super) fn host(field: &str, text: &str) -> Result<Vec<u8>> {
 }
 
 /// The pattern of a path in a scope.
-pub(super) fn path_pattern(text: &str) -> Result<Glob> {
+pub(crate) fn path_pattern(text: &str) -> Result<Glob> {
     if text.is_empty() {
         return Ok(Glob::all());
     }
@@ -169,17 +148,17 @@ impl Condition {
     }
 
     /// Does it ask for nothing but a host, perhaps?
-    pub(super) fn is_for_hosts_only(&self) -> bool {
+    pub(crate) fn is_for_hosts_only(&self) -> bool {
         self.path.is_all() && self.except.is_empty() && !self.reads_params()
     }
 
-    pub(super) fn reads_params(&self) -> bool {
+    pub(crate) fn reads_params(&self) -> bool {
         !self.has.is_empty() || !self.lacks.is_empty()
     }
 }
 
 /// Checks one rule by itself. Returns the host it is for, and its compiled form.
-pub(super) fn compile(number: usize, rule: &DustRule) -> Result<(Vec<u8>, Compiled)> {
+pub(crate) fn compile(number: usize, rule: &DustRule) -> Result<(Vec<u8>, Compiled)> {
     let site = host("site", &rule.site)?;
     let condition = Condition::read(&rule.hosts, &rule.scope)?;
     let is_below = |name: &[u8]| crate::canonical::names::is_under(name, &site);

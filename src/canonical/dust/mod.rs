@@ -2,7 +2,7 @@
 //! application.
 //!
 //! ```text
-//! TOML ── file/ ───> RuleFile ── compile.rs ──> one rule checked ── order/ ───> rules of a site
+//! TOML ── file.rs ──> RuleFile ── compile.rs ──> one rule checked ── order/ ───> rules of a site
 //!                     (rule.rs)                                    in order ── site.rs ──> applied
 //! ```
 //!
@@ -10,36 +10,34 @@
 //! is refused; `docs/rules-format.md` says how.
 
 mod assemble;
-mod compile;
+pub(super) mod compile;
 mod file;
 mod order;
 pub(super) mod patterns;
-mod rule;
+pub(super) mod rule;
 mod site;
-mod spelling;
+mod spelled;
 mod target;
 #[cfg(test)]
 mod tests;
+mod texts;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-pub use file::{ExampleFailure, ExampleFault, Finding, FindingKind, LintedRules, TestedRules};
 pub use rule::{
     DustCondition, DustKind, DustRule, DustStatus, Evidence, Guard, RuleFile, RuleScope, Stratum,
     Trap,
 };
 
 use super::names::Outlines;
-use super::profile::Profile;
-use super::rules::RuleId;
 use crate::error::{Error, Result};
 use crate::limits::HOST_BYTES_MAX;
 use assemble::{Assembled, Guards, assemble};
 use compile::{Act, Compiled};
 use patterns::glob::Glob;
 use site::{SiteRules, push};
-use spelling::{Spelled, Spelling};
+pub(super) use spelled::Spelled;
 pub(super) use target::Target;
 
 /// The rules of a rule file that are in force, ready to be applied. Shared by all threads.
@@ -360,30 +358,25 @@ impl DustRules {
         rules
     }
 
-    /// The same rules where `profile` is in force, in its spelling. It may not want what a rule
-    /// writes: a host with `www`, a scheme, a slash. What stands for others is then what the
-    /// profile makes of it; a rule against the profile goes.
-    #[must_use]
-    pub(super) fn under(mut self, profile: &Profile) -> DustRules {
-        if self.is_empty() {
-            return self;
-        }
-        let spelling = Spelling::of(profile);
-        let spelled = spelling.file(&self.source);
+    /// The same rules as they are `spelled` elsewhere, where `spell` spells hosts.
+    pub(crate) fn respelled(
+        mut self,
+        spelled: &Spelled,
+        spell: impl Fn(&str) -> String,
+    ) -> DustRules {
         if !spelled.is_same() {
             // Large files should not be in memory twice: what is not taken is dropped here.
             let DustRules { titles, source, .. } = std::mem::take(&mut self);
-            let rules = DustRules::compile_as(&source, &spelled).rules;
+            let rules = DustRules::compile_as(&source, spelled).rules;
             self = DustRules { titles, source, ..rules };
         }
-        let settled =
-            |host: &[u8]| Box::from(spelling.host(&String::from_utf8_lossy(host)).into_bytes());
+        let settled = |host: &[u8]| Box::from(spell(&String::from_utf8_lossy(host)).into_bytes());
         let mut names: Vec<Box<[u8]>> = self.hosts.keys().cloned().collect();
         names.sort_unstable();
         let mut hosts = HashMap::default();
         for from in names {
             let Some((mut to, rule)) = self.hosts.get(&from).cloned() else { continue };
-            // Each step is a different host; a cycle means that the profile reverses a rule.
+            // Each step is a different host; a cycle means that the spelling reverses a rule.
             let mut seen = BTreeSet::from([from.clone()]);
             loop {
                 to = settled(&to);
@@ -397,13 +390,21 @@ impl DustRules {
             }
         }
         self.hosts = hosts;
-        if profile.rules.contains(RuleId::Scheme) {
-            #[allow(clippy::iter_over_hash_type)] // Each by itself, so the order does not matter.
-            for site in self.sites.values_mut() {
-                site.origins.retain(|rule| !matches!(rule.act, Act::Scheme { .. }));
-            }
+        self
+    }
+
+    /// The same rules without those that choose a scheme.
+    pub(crate) fn without_schemes(mut self) -> DustRules {
+        #[allow(clippy::iter_over_hash_type)] // Each by itself, so the order does not matter.
+        for site in self.sites.values_mut() {
+            site.origins.retain(|rule| !matches!(rule.act, Act::Scheme { .. }));
         }
         self
+    }
+
+    /// What the rules were compiled from.
+    pub(crate) fn source(&self) -> &RuleFile {
+        &self.source
     }
 }
 

@@ -2,7 +2,8 @@
 
 use crate::bytes::marks::Marker;
 use crate::canonical::profile::Profile;
-use crate::canonical::rules::{RuleId, encoding, escapes};
+use crate::canonical::rules::{RuleId, encoding};
+use crate::parts::is_unreserved;
 
 /// How characters are spelled, with an escape or without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,7 +177,7 @@ pub(super) fn raw_in_path(escaping: Escaping) -> [bool; 256] {
     let form = escaping == Escaping::Form;
     std::array::from_fn(|byte| {
         let byte = byte as u8;
-        escapes::is_unreserved(byte) || form && encoding::is_mark(byte)
+        is_unreserved(byte) || form && encoding::is_mark(byte)
     })
 }
 
@@ -186,7 +187,7 @@ pub(super) fn raw_in_query(escaping: Escaping) -> [bool; 256] {
     let form = escaping == Escaping::Form;
     std::array::from_fn(|byte| {
         let byte = byte as u8;
-        if form { encoding::is_raw_in_form(byte) } else { escapes::is_unreserved(byte) }
+        if form { encoding::is_raw_in_form(byte) } else { is_unreserved(byte) }
     })
 }
 

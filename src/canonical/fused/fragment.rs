@@ -4,7 +4,7 @@ use super::classes::Escaping;
 use super::path::canonical_escape;
 use crate::canonical::profile::Profile;
 use crate::canonical::rules::RuleId;
-use crate::canonical::rules::escapes::is_unreserved;
+use crate::parts::is_unreserved;
 
 /// What a profile asks for in fragments.
 #[derive(Debug)]

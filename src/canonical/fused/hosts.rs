@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::classes::Class;
-use crate::canonical::draft::canonical_host;
+use crate::canonical::host::canonical_host;
 use crate::limits::HOST_BYTES_MAX;
 
 /// Hosts that are remembered. Reason: a crawl works through few sites at a time; some hundred

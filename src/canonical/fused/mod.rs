@@ -42,7 +42,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::dust::{DustRules, Target};
-use super::profile::{Profile, WebScheme, Www};
+use super::options::{WebScheme, Www};
+use super::profile::Profile;
 use super::rules::RuleId;
 use crate::bytes::ahead::Ahead;
 use crate::bytes::marks::{MarkRows, Marker, Marks, ends_amid_escape};

@@ -8,7 +8,8 @@ use crate::bytes::marks::{BLOCK, NEAR, percents};
 use crate::bytes::{escape, hex, push_short, push_up_to};
 use crate::canonical::draft::push_escape;
 use crate::canonical::names::{IndexNames, SessionNames};
-use crate::canonical::profile::{Profile, Slash};
+use crate::canonical::options::Slash;
+use crate::canonical::profile::Profile;
 use crate::canonical::rules::directory_index::length_without_index;
 use crate::canonical::rules::{RuleId, split_piece, trailing_slash};
 

@@ -86,7 +86,7 @@ mod tests {
     use std::process::Command;
 
     use super::*;
-    use crate::canonical::draft::canonical_host;
+    use crate::canonical::host::canonical_host;
     use crate::canonical::rules::www::has_registrable_domain;
 
     /// What is said of `name` in `www.name`.

@@ -25,8 +25,9 @@
 
 use super::replace;
 use crate::bytes::hex;
-use crate::canonical::draft::{Draft, Parts, canonical_host, registered_name};
-use crate::canonical::profile::{Options, TrailingDot};
+use crate::canonical::draft::{Draft, Parts};
+use crate::canonical::host::{canonical_host, registered_name};
+use crate::canonical::options::{Options, TrailingDot};
 
 pub(super) const NAME: &str = "case";
 

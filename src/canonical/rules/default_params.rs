@@ -25,7 +25,7 @@ use std::collections::HashMap;
 
 use super::{pieces, retain_pieces};
 use crate::canonical::draft::{Draft, Parts};
-use crate::canonical::profile::Options;
+use crate::canonical::options::Options;
 
 pub(super) const NAME: &str = "default-params";
 

@@ -22,7 +22,7 @@
 
 use super::replace;
 use crate::canonical::draft::{Draft, Parts};
-use crate::canonical::profile::Options;
+use crate::canonical::options::Options;
 use crate::parts;
 
 pub(super) const NAME: &str = "default-port";

@@ -23,7 +23,7 @@
 
 use crate::canonical::draft::{Draft, Parts};
 use crate::canonical::names::IndexNames;
-use crate::canonical::profile::{Options, Slash};
+use crate::canonical::options::{Options, Slash};
 use crate::canonical::rules::trailing_slash::length_without_slashes;
 
 pub(super) const NAME: &str = "directory-index";

@@ -20,7 +20,7 @@
 //! RFC 3986 5.2.4 and 6.2.2.3; WHATWG URL standard 4.4, path state.
 
 use crate::canonical::draft::{Draft, Parts};
-use crate::canonical::profile::Options;
+use crate::canonical::options::Options;
 
 pub(super) const NAME: &str = "dot-segments";
 

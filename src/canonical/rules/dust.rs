@@ -24,7 +24,7 @@
 
 use crate::canonical::draft::{Draft, Parts};
 use crate::canonical::dust::Target;
-use crate::canonical::profile::Options;
+use crate::canonical::options::Options;
 
 pub(super) const NAME: &str = "dust";
 

@@ -20,7 +20,7 @@
 //! normalization").
 
 use crate::canonical::draft::{Draft, Parts};
-use crate::canonical::profile::Options;
+use crate::canonical::options::Options;
 
 pub(super) const NAME: &str = "empty-query";
 

@@ -36,7 +36,8 @@ use super::{escapes, replace, split_piece};
 use crate::bytes::hex;
 use crate::canonical::draft::{Draft, Parts, push_escape};
 use crate::canonical::names::is_under;
-use crate::canonical::profile::Options;
+use crate::canonical::options::Options;
+use crate::parts::is_unreserved;
 
 pub(super) const NAME: &str = "encoding";
 
@@ -109,7 +110,7 @@ const fn unreserved_and(others: &[u8]) -> [bool; 256] {
     let mut table = [false; 256];
     let mut byte = 0;
     while byte < 256 {
-        table[byte] = escapes::is_unreserved(byte as u8);
+        table[byte] = is_unreserved(byte as u8);
         byte += 1;
     }
     let mut at = 0;
@@ -171,8 +172,7 @@ fn spell_part(text: &[u8], place: Place, form_spelling: bool) -> Vec<u8> {
 
 /// Is `byte` spelled raw in a query, whether it came raw or escaped?
 pub(crate) const fn is_raw_in_form(byte: u8) -> bool {
-    escapes::is_unreserved(byte)
-        || matches!(byte, b'!' | b'(' | b')' | b'*' | b',' | b':' | b'@' | b'$')
+    is_unreserved(byte) || matches!(byte, b'!' | b'(' | b')' | b'*' | b',' | b':' | b'@' | b'$')
 }
 
 /// The pieces of `query` in the form spelling.
@@ -247,8 +247,7 @@ fn spell_u_escapes(text: &[u8]) -> Vec<u8> {
             Some(Ok(character)) => {
                 let mut buffer = [0; 4];
                 for byte in character.encode_utf8(&mut buffer).bytes() {
-                    let is_raw =
-                        escapes::is_unreserved(byte) && !escapes::completes(&out, bare_at, byte);
+                    let is_raw = is_unreserved(byte) && !escapes::completes(&out, bare_at, byte);
                     if is_raw {
                         out.push(byte);
                     } else {

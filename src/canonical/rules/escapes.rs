@@ -23,7 +23,8 @@
 use super::replace;
 use crate::bytes::hex;
 use crate::canonical::draft::{Draft, Parts, push_escape, reparse_other};
-use crate::canonical::profile::Options;
+use crate::canonical::options::Options;
+use crate::parts::is_unreserved;
 
 pub(super) const NAME: &str = "escapes";
 
@@ -47,11 +48,6 @@ pub(super) fn apply(draft: &mut Draft, _: &Options) -> bool {
             replace(text, reparse_other(joined))
         }
     }
-}
-
-/// Is `byte` unreserved? Source: RFC 3986 2.3.
-pub(crate) const fn is_unreserved(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }
 
 /// `text` with its escapes in their canonical spelling.

@@ -21,7 +21,7 @@
 //! RFC 3986 3.5; "Making AJAX applications crawlable" (Google, 2009) for `#!`.
 
 use crate::canonical::draft::{Draft, Parts};
-use crate::canonical::profile::Options;
+use crate::canonical::options::Options;
 
 pub(super) const NAME: &str = "fragment";
 

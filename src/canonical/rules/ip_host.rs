@@ -22,8 +22,9 @@
 //! "Replacing IP with domain name" in the list of URL normalizations (Wikipedia, "URI
 //! normalization").
 
-use crate::canonical::draft::{Draft, Parts, canonical_host};
-use crate::canonical::profile::Options;
+use crate::canonical::draft::{Draft, Parts};
+use crate::canonical::host::canonical_host;
+use crate::canonical::options::Options;
 
 pub(super) const NAME: &str = "ip-host";
 

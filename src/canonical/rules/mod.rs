@@ -27,7 +27,7 @@ pub(super) mod www;
 pub use dot_segments::remove_dot_segments;
 
 use super::draft::Draft;
-use super::profile::Options;
+use super::options::Options;
 
 /// A rule of the field's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -36,7 +36,7 @@
 
 use super::retain_pieces;
 use crate::canonical::draft::{Draft, Parts};
-use crate::canonical::profile::Options;
+use crate::canonical::options::Options;
 
 pub(super) const NAME: &str = "params";
 

@@ -24,7 +24,7 @@
 
 use super::{replace, split_piece};
 use crate::canonical::draft::{Draft, Parts};
-use crate::canonical::profile::Options;
+use crate::canonical::options::Options;
 
 pub(super) const NAME: &str = "query-order";
 

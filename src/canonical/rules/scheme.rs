@@ -20,7 +20,7 @@
 //! "Limiting protocols" in the list of URL normalizations (Wikipedia, "URI normalization").
 
 use crate::canonical::draft::{Draft, Parts};
-use crate::canonical::profile::{Options, WebScheme};
+use crate::canonical::options::{Options, WebScheme};
 
 pub(super) const NAME: &str = "scheme";
 

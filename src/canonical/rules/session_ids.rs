@@ -26,7 +26,7 @@
 use super::{replace, retain_pieces, split_piece};
 use crate::canonical::draft::{Draft, Parts};
 use crate::canonical::names::SessionNames;
-use crate::canonical::profile::Options;
+use crate::canonical::options::Options;
 
 pub(super) const NAME: &str = "session-ids";
 

@@ -25,7 +25,7 @@
 
 use super::replace;
 use crate::canonical::draft::{Draft, Parts};
-use crate::canonical::profile::{Options, Slash};
+use crate::canonical::options::{Options, Slash};
 
 pub(super) const NAME: &str = "trailing-slash";
 

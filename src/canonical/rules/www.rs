@@ -24,7 +24,7 @@
 
 use super::replace;
 use crate::canonical::draft::{Draft, Parts};
-use crate::canonical::profile::{Options, Www};
+use crate::canonical::options::{Options, Www};
 use crate::limits::HOST_BYTES_MAX;
 
 pub(super) const NAME: &str = "www";

@@ -1,9 +1,9 @@
 //! `undust dedup`: one spelling of each page.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::known::Known;
+use super::seen::open_seen;
 use crate::bytes::{show, show_path};
 use crate::canonical::Notation;
 use crate::cli::Status;
@@ -12,15 +12,14 @@ use crate::cli::session::progress::Progress;
 use crate::cli::session::{Session, Wanted};
 use crate::cli::shape::shape;
 use crate::cli::words::{say, told};
-use crate::cluster::{Keep, Seen};
+use crate::cluster::Keep;
 use crate::error::{Error, Result};
-use crate::fingerprint::FingerprintKey;
 use crate::parts;
 use crate::pipeline::{
-    self, Checked, ClusterFilter, ClusterOutput, DedupPlan, DuplicateLine, InputFile, Job, Outcome,
+    self, Checked, ClusterFilter, ClusterOutput, DedupPlan, DuplicateLine, InputFile, Outcome,
     Print, SelectPlan, Spooled,
 };
-use crate::report::{ClaimedPaths, Output, Predecessor, Shape};
+use crate::report::{ClaimedPaths, Output, Shape};
 
 pub(crate) fn run(args: &DedupArgs, claims: &mut ClaimedPaths) -> Result<Status> {
     let progress = Progress::new(args.run.quiet);
@@ -140,23 +139,6 @@ fn check_outside(seen: &Path, input: &InputArgs) -> Result<()> {
             show_path(seen),
             show_path(read)
         ))),
-    }
-}
-
-/// The clusters in a seen file, or none if it is not there yet; and what was there.
-pub(super) fn open_seen(path: &Path, job: &Job) -> Result<(Seen, Predecessor)> {
-    let digest = job.canonicalizer.profile().digest();
-    let reading = |error| Error::reading(show_path(path), error);
-    match File::open(path) {
-        Ok(file) => {
-            let predecessor = Predecessor::of(&file).map_err(reading)?;
-            let name = show_path(path).to_string();
-            Ok((Seen::open(file, &name, &digest, job.table_bytes())?, predecessor))
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Ok((Seen::new(FingerprintKey::random(), &digest), Predecessor::none()))
-        }
-        Err(error) => Err(reading(error)),
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use super::dedup::open_seen;
+use super::seen::open_seen;
 use crate::bytes::show_path;
 use crate::cli::args::DedupArgs;
 use crate::cli::session::Session;

@@ -11,3 +11,4 @@ pub(super) mod learn;
 pub(super) mod report;
 mod rule_files;
 pub(super) mod rules;
+mod seen;

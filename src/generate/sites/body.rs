@@ -4,7 +4,7 @@ use super::super::random::Random;
 use super::capture::Digest;
 use super::feature::Feature;
 use super::layout::Layout;
-use super::targets::{Handler, Target};
+use super::target::{Handler, Target};
 
 /// Kinds of [`Layout::derive`].
 const CHANGE: u64 = 32;

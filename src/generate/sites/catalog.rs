@@ -9,7 +9,7 @@
 
 use super::super::random::Random;
 use super::feature::{Feature, Features};
-use super::targets::{Handler, Target};
+use super::target::{Handler, Target};
 use super::words::{
     DESK_PARAMS, DESK_SCRIPTS, EDITION_PARAMS, EDITIONS, GUIDE_PARAMS, GUIDE_SCRIPTS, PART_PARAMS,
     PARTS, SILENT_PARAMS, SILENT_VALUES,

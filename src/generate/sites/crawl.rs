@@ -7,8 +7,10 @@ use super::body::{self, Body, Circumstances, EPOCHS};
 use super::capture::{Capture, Digest, Method};
 use super::feature::{Feature, FeatureKind, Features};
 use super::layout::Layout;
+use super::spelling::SESSION_VISITS;
 use super::spelling::spell;
-use super::targets::{Handler, Target, Targets};
+use super::target::{Handler, Target};
+use super::targets::Targets;
 
 /// Which sequences of a site's key the crawl and the bodies draw from.
 const VISITS: u64 = 64;
@@ -19,9 +21,6 @@ const START: u64 = 1_767_225_600;
 
 /// How long it takes: 60 days.
 const SECONDS: u64 = 60 * 86_400;
-
-/// Visits that share a session.
-pub(super) const SESSION_VISITS: u64 = 30;
 
 /// Percent of the visits that go to a URL that was met before.
 const AGAIN: u64 = 8;

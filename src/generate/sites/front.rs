@@ -9,7 +9,7 @@
 
 use super::super::random::Random;
 use super::feature::Feature;
-use super::targets::{Handler, Target};
+use super::target::{Handler, Target};
 use super::words::{
     ACTION_PARAMS, ACTIONS, AGAINST, AGAINST_PARAMS, CHART_PARAMS, CHART_SCRIPTS, FRONT_SCRIPTS,
     NUMBER_PARAMS, PANE_PARAMS, PANES, SCALE_PARAMS, SCALES,

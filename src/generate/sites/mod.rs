@@ -22,6 +22,7 @@ mod front;
 mod layout;
 mod spelling;
 mod summary;
+mod target;
 mod targets;
 #[cfg(test)]
 mod tests;

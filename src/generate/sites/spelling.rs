@@ -2,11 +2,14 @@
 
 use super::super::random::Random;
 use super::super::vocabulary::{ENGLISH, UTM_CAMPAIGNS, UTM_MEDIUMS, UTM_SOURCES};
-use super::crawl::SESSION_VISITS;
 use super::feature::{Feature, Features};
 use super::layout::Layout;
-use super::targets::{ENTRIES, Handler, LINES, Target, Targets};
+use super::target::{ENTRIES, Handler, Target};
+use super::targets::{LINES, Targets};
 use super::words::{LIMITS, ORDERS, REF_VALUES};
+
+/// Visits that share a session.
+pub(super) const SESSION_VISITS: u64 = 30;
 
 /// Kind of [`Layout::derive`]: the numbers of sessions.
 const SESSION: u64 = 8;

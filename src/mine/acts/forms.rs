@@ -5,8 +5,9 @@
 use crate::mine::acts::candidates::{Act, Candidate};
 use crate::mine::acts::paths::{self, Taken};
 use crate::mine::seen::identity::{Keyed, groups_of, sort_keys};
+use crate::mine::seen::maps::{Map, hash, map, mix};
 use crate::mine::seen::stems::Place;
-use crate::mine::seen::table::{Map, Rows, Table, Url, hash, map, mix};
+use crate::mine::seen::table::{Rows, Table, Url};
 
 /// One candidate that changed a URL, with a hash of what it took away or replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,9 +2,9 @@
 
 use crate::limits::DUST_PASSES_MAX;
 use crate::mine::seen::handlers::extension;
+use crate::mine::seen::maps::hash;
 use crate::mine::seen::segments::{Shape, fold, last_start};
 use crate::mine::seen::stems::Place;
-use crate::mine::seen::table::hash;
 
 /// A change of a path that a rule may make.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

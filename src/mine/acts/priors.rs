@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use super::candidates::Act;
 use super::paths::PathAct;
 use crate::canonical::{ParamNames, SessionNames};
+use crate::mine::seen::maps::{Map, hash, map, mix};
 use crate::mine::seen::segments::Shape;
-use crate::mine::seen::table::{FIRST_VALUES, Map, NO_VALUE, Table, hash, map, mix};
+use crate::mine::seen::table::{FIRST_VALUES, NO_VALUE, Table};
 use crate::mine::stats::Belief;
 use crate::mine::trials::BAR;
 
@@ -309,9 +310,9 @@ mod tests {
         assert!(of(b"page").counts);
         let prior = |act| prior(&table, &natures, &act);
         assert!(prior(Act::Drop(number(b"id") as u32)).guarded);
-        let first = Act::Default(number(b"page") as u32, crate::mine::seen::table::hash(b"1"));
+        let first = Act::Default(number(b"page") as u32, crate::mine::seen::maps::hash(b"1"));
         assert_eq!(prior(first).bar, BAR);
-        let other = Act::Default(number(b"page") as u32, crate::mine::seen::table::hash(b"7"));
+        let other = Act::Default(number(b"page") as u32, crate::mine::seen::maps::hash(b"7"));
         assert_eq!(prior(other).bar, STRICT_BAR);
     }
 }

@@ -15,7 +15,7 @@ use super::screen::{Screen, SlotSample, Slots};
 use super::votes::Votes;
 use crate::mine::acts::candidates::Act;
 use crate::mine::acts::priors::Nature;
-use crate::mine::seen::splits::{Splits, is_for_choice};
+use crate::mine::seen::table::splits::{Splits, is_for_choice};
 use crate::mine::seen::table::{Table, Url};
 use crate::mine::stats::binomial_tail;
 use crate::mine::trials::{
@@ -383,7 +383,7 @@ fn sum(all: &[&SlotSample]) -> Trials {
 #[cfg(test)]
 mod tests {
     use crate::canonical::{DustRule, DustStatus};
-    use crate::mine::seen::table::mix;
+    use crate::mine::seen::maps::mix;
     use crate::mine::tests::mined;
 
     const TABS: [&str; 4] = ["info", "notes", "photos", "urls"];

@@ -10,8 +10,9 @@ use crate::mine::acts::paths::{PathAct, Template};
 use crate::mine::acts::priors::{Nature, Natures, is_first, is_told_as_default};
 use crate::mine::folders::Folders;
 use crate::mine::seen::handlers;
+use crate::mine::seen::maps::{Map, map};
 use crate::mine::seen::segments::last_start;
-use crate::mine::seen::table::{Map, Table, map};
+use crate::mine::seen::table::Table;
 use crate::mine::trials::{CONTRADICTION, CONTRADICTION_OF_HANDLER, Trials, is_below};
 use crate::mine::worth::versions;
 
@@ -330,7 +331,7 @@ pub(crate) fn reach(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mine::seen::splits::Splits;
+    use crate::mine::seen::table::splits::Splits;
 
     fn trials(good: u64, samples: u64) -> Trials {
         Trials { good, samples, same: samples as f64, high: samples as f64 }

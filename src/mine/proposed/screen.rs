@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::mine::seen::identity::{Keyed, groups, sort_hashed, sort_keys};
 use crate::mine::seen::loose_path::LoosePath;
-use crate::mine::seen::table::{Param, Table, Url, hash, mix};
+use crate::mine::seen::maps::{hash, mix};
+use crate::mine::seen::table::{Param, Table, Url};
 use crate::mine::trials::Trials;
 use crate::mine::worth::signal::{Calibration, ContentComparison};
 

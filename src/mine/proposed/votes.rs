@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use crate::mine::acts::candidates::Act;
 use crate::mine::acts::paths::{PathAct, Template};
 use crate::mine::seen::loose_path::LoosePath;
-use crate::mine::seen::table::{Map, Param, Table, Url, map};
+use crate::mine::seen::maps::{Map, map};
+use crate::mine::seen::table::{Param, Table, Url};
 use crate::mine::worth::signal::Calibration;
 
 /// Most URLs of a content that are compared.

@@ -10,10 +10,11 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use super::contents::{Contents, NO_CONTENT};
-use super::intake::{NO_LINK, UsableObservation};
 use super::interner::Interner;
 use super::kept::PartStarts;
-use super::table::{MOVES_IN_A_ROW, Map, Signal, map};
+use super::maps::{Map, map};
+use super::table::{MOVES_IN_A_ROW, Signal};
+use super::usable::{NO_LINK, UsableObservation};
 
 /// Least pairs of URLs with one digest that show whether links can be trusted.
 const PAIRS_MIN: u64 = 20;

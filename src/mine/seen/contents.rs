@@ -2,7 +2,8 @@
 
 use super::identity::Lookup;
 use super::interner::Interner;
-use super::table::{Map, Span, hash, map, mix};
+use super::maps::{Map, hash, map, mix};
+use super::table::Span;
 
 /// The number of no content.
 pub(super) const NO_CONTENT: u32 = u32::MAX;

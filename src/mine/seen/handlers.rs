@@ -1,7 +1,7 @@
 //! Handlers: which program of a site answers, as far as the path shows; the scope of rules.
 
 use super::identity::Secret;
-use super::table::{Map, map};
+use super::maps::{Map, map};
 
 /// Children under one prefix beyond which a segment counts as a value, not as a name.
 ///

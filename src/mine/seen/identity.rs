@@ -14,7 +14,7 @@ use std::collections::hash_map;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-use super::table::{Map, hash, map, mix};
+use super::maps::{Map, hash, map, mix};
 use crate::fingerprint::FingerprintKey;
 
 /// Finds things by hashes under a random key; things with the same hash are compared by the caller,

@@ -12,30 +12,13 @@ use super::stems;
 use super::table::{
     ABSENT, Capture, FIRST_VALUES, NO_VALUE, Origin, Param, Rows, Signal, Span, Table, Url,
 };
+use super::usable::{NO_LINK, UsableObservation};
 use crate::canonical::Canonicalizer;
 use crate::limits::{MINE_CAPTURES_MAX, MINE_PARAMS_MAX, MINE_SEGMENTS_MAX, MINE_URLS_MAX};
-use crate::mine::seen::splits::Splits;
-
-/// The number of no URL that a page says is its own.
-pub(super) const NO_LINK: u32 = u32::MAX;
+use crate::mine::seen::table::splits::Splits;
 
 /// The number of a URL that is not kept.
 const NOT_KEPT: u32 = u32::MAX;
-
-/// One usable observation.
-#[derive(Clone, Copy)]
-pub(super) struct UsableObservation {
-    /// The URL, in the order in which they came.
-    pub(super) url: u32,
-    time: i64,
-    /// The number of the content, in the order in which they came, or [`NO_CONTENT`].
-    pub(super) content: u32,
-    /// The number of the URL that the page says is its own, or [`NO_LINK`].
-    pub(super) link: u32,
-    /// Is it the answer to a plain request, rather than a redirect?
-    pub(super) shows_a_page: bool,
-    is_static: bool,
-}
 
 impl Table {
     /// Takes in the observations of one site. The `canonicalizer` must preserve semantics.

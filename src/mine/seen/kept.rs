@@ -6,7 +6,8 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use super::identity::Numbering;
-use super::table::{Span, hash, mix};
+use super::maps::{hash, mix};
+use super::table::Span;
 use crate::parts::{UrlParts, scheme_length};
 
 /// A URL that is kept, with what it is sorted by.

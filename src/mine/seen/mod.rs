@@ -8,12 +8,13 @@ pub(crate) mod intake;
 mod interner;
 mod kept;
 pub(crate) mod loose_path;
+pub(crate) mod maps;
 pub(crate) mod observation;
 pub(crate) mod segments;
 pub(crate) mod site;
-pub(crate) mod splits;
 pub(crate) mod stems;
 pub(crate) mod table;
+mod usable;
 
 pub use observation::Observation;
 pub use site::site_of;

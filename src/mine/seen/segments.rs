@@ -1,6 +1,6 @@
 //! Segments of paths: where they start, their letters, and which may be session numbers.
 
-use super::table::hash;
+use super::maps::hash;
 use crate::canonical::letters;
 
 /// A shape of segments: literal head and tail around letters and digits.

@@ -4,8 +4,8 @@
 //! any number of 32 digits is one stem, the same with a slash at the end another.
 
 use super::handlers::outline;
+use super::maps::{Map, map};
 use super::segments::Shape;
-use super::table::{Map, map};
 
 /// Where a path is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -304,7 +304,7 @@ fn standing(
 #[cfg(test)]
 mod tests {
     use crate::canonical::{DustKind, DustRule, DustStatus};
-    use crate::mine::seen::table::mix;
+    use crate::mine::seen::maps::mix;
     use crate::mine::tests::{mined, mined_over_time};
 
     fn word(name: u64) -> String {

@@ -118,8 +118,8 @@ const FAR_FEWER: f64 = 2.0 / 3.0;
 mod tests {
     use super::*;
     use crate::canonical::DustStatus;
+    use crate::mine::seen::maps::mix;
     use crate::mine::seen::stems::Place;
-    use crate::mine::seen::table::mix;
     use crate::mine::tests::mined;
 
     /// A number of 32 digits.

@@ -245,8 +245,8 @@ fn share_of_agreements(support: &Support) -> f64 {
 mod tests {
     use super::*;
     use crate::mine::acts::candidates::Reach;
+    use crate::mine::seen::maps::mix;
     use crate::mine::seen::segments::Shape;
-    use crate::mine::seen::table::mix;
     use crate::mine::tests_sites::{Rows, Site, alone, spelled};
 
     /// What becomes of the candidate that drops `v`: where it reaches, and whether it holds; `gone`

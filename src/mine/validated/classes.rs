@@ -21,9 +21,10 @@ use std::collections::BTreeMap;
 
 use super::groups::{Measure, Sample, Weight};
 use crate::mine::acts::forms::Forms;
-use crate::mine::seen::table::mix;
+use crate::mine::seen::maps::mix;
 use crate::mine::stats::binomial_tail;
-use crate::mine::worth::signal::{ContentComparison, Count};
+use crate::mine::worth::count::Count;
+use crate::mine::worth::signal::ContentComparison;
 
 /// Most members of a group that are looked at.
 const MEMBERS_MAX: usize = 64;

@@ -8,7 +8,8 @@
 //! ```
 
 use crate::mine::acts::forms::{Fired, Forms};
-use crate::mine::seen::table::{Table, mix};
+use crate::mine::seen::maps::mix;
+use crate::mine::seen::table::Table;
 use crate::mine::worth::signal::Calibration;
 
 /// Most members of a group that are compared. Reason: pairs are quadratic in it; a page in more

@@ -418,7 +418,7 @@ fn most(table: &Table, handlers: &[u32]) -> u32 {
 mod tests {
     use super::*;
     use crate::mine::acts::paths::PathAct;
-    use crate::mine::seen::table::mix;
+    use crate::mine::seen::maps::mix;
     use crate::mine::seen::table::tests::table_over_time;
 
     /// Pages in many spellings; some contents depend on what is about to be dropped.

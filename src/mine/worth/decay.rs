@@ -4,7 +4,7 @@
 //! tests), `rate` what is lost with time. Two numbers for all gaps, so that some hundred recaptures
 //! say enough about gaps that hardly any of them has.
 
-use super::signal::{Count, PAIRS_MIN};
+use super::count::{Count, PAIRS_MIN};
 
 /// Steps of `start`: 1, 0.99, … 0.3.
 const STARTS: usize = 71;

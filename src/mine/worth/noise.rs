@@ -1,6 +1,7 @@
 //! What is shown once and never again, and what that does to classes of URLs that are compared.
 
-use super::signal::{Calibration, ContentComparison, Count, NEAR, PAIRS_MIN, gap, recaptures};
+use super::count::{Count, PAIRS_MIN};
+use super::signal::{Calibration, ContentComparison, NEAR, gap, recaptures};
 use crate::mine::seen::table::Table;
 use crate::mine::stats::wilson;
 
@@ -50,7 +51,7 @@ impl Calibration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mine::seen::table::mix;
+    use crate::mine::seen::maps::mix;
     use crate::mine::seen::table::tests::table_over_time;
 
     fn noise_of(rows: &[(String, i64, String)]) -> (f64, f64) {

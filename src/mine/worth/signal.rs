@@ -1,16 +1,13 @@
 //! What equal and unequal contents are worth on a site, measured on the site itself.
 
+use super::count::{Count, PAIRS_MIN};
 use super::decay::Decay;
-use super::versions::Versions;
-use crate::mine::seen::table::{Capture, Map, Table, Url, map};
-use crate::mine::stats::wilson_95;
+use crate::mine::seen::maps::{Map, map};
+use crate::mine::seen::table::{Capture, Table, Url};
 
 /// Borders of the gaps between two captures, in seconds: the same instant, an hour, a day, three, a
 /// week, two, a month, two, and more.
 const GAPS: [u64; 8] = [0, 3600, 86_400, 259_200, 604_800, 1_209_600, 2_592_000, 5_184_000];
-
-/// Least pairs of captures of one URL in a gap that say something about it.
-pub(crate) const PAIRS_MIN: u64 = 12;
 
 /// Least agreement of a page with itself over a gap at which pages are compared over it.
 const SAME_MIN: f64 = 0.4;
@@ -39,28 +36,18 @@ pub(crate) fn gap(a: i64, b: i64) -> usize {
     GAPS.iter().position(|border| apart <= *border).unwrap_or(GAPS.len())
 }
 
-/// Agreements among comparisons.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Count {
-    pub(crate) agree: u64,
-    pub(crate) pairs: u64,
+/// The chance that two visitors of one page see one content, beside what recaptures say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Versions {
+    /// The likeliest.
+    pub(crate) likely: f64,
+    /// Its upper bound, at one standard deviation.
+    pub(crate) high: f64,
 }
 
-impl Count {
-    pub(crate) fn add(&mut self, agree: bool) {
-        self.agree += u64::from(agree);
-        self.pairs += 1;
-    }
-
-    /// The share that agrees; 1 without pairs.
-    pub(crate) fn share(self) -> f64 {
-        if self.pairs == 0 { 1.0 } else { self.agree as f64 / self.pairs as f64 }
-    }
-
-    /// Wilson bounds at 95 %.
-    pub(crate) fn bounds(self) -> (f64, f64) {
-        wilson_95(self.agree as f64, self.pairs as f64)
-    }
+impl Versions {
+    /// Recaptures say all.
+    pub(crate) const ONE: Versions = Versions { likely: 1.0, high: 1.0 };
 }
 
 /// How a site's contents behave.

@@ -19,12 +19,14 @@
 
 use std::collections::BTreeMap;
 
-use super::signal::{Calibration, Count};
+use super::count::Count;
+use super::signal::{Calibration, Versions};
 use crate::mine::acts::candidates::Act;
 use crate::mine::acts::forms::{Fired, Forms};
 use crate::mine::acts::paths::PathAct;
 use crate::mine::acts::priors::{Nature, prior};
-use crate::mine::seen::table::{Table, mix};
+use crate::mine::seen::maps::mix;
+use crate::mine::seen::table::Table;
 use crate::mine::stats::{binomial_tail, wilson};
 
 /// Most members of a group that are looked at.
@@ -45,20 +47,6 @@ const CHANCE_MIN: f64 = 0.5;
 
 /// Least share of disagreements after which one of the two contents is seen again.
 const COMES_BACK_MIN: f64 = 0.5;
-
-/// The chance that two visitors of one page see one content, beside what recaptures say.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Versions {
-    /// The likeliest.
-    pub(crate) likely: f64,
-    /// Its upper bound, at one standard deviation.
-    pub(crate) high: f64,
-}
-
-impl Versions {
-    /// Recaptures say all.
-    pub(crate) const ONE: Versions = Versions { likely: 1.0, high: 1.0 };
-}
 
 /// What was seen of one way of spelling: a set of controls.
 #[derive(Clone, Copy, Debug, Default)]

@@ -11,9 +11,9 @@ use crate::mine::acts::candidates::{Act, Reach};
 use crate::mine::acts::paths::PathAct;
 use crate::mine::folders::Folders;
 use crate::mine::seen::handlers::Handlers;
-use crate::mine::seen::splits::{Cell, Condition};
 use crate::mine::seen::stems::Place;
 use crate::mine::seen::table::Table;
+use crate::mine::seen::table::splits::{Cell, Condition};
 use crate::mine::selected::letters::heads;
 use crate::mine::selected::selector::Validated;
 

@@ -236,7 +236,7 @@ mod tests {
     use crate::canonical::{
         Canonicalizer, DustKind, DustRule, DustRules, DustStatus, RuleFile, Scratch, Settings,
     };
-    use crate::mine::seen::table::mix;
+    use crate::mine::seen::maps::mix;
     use crate::mine::tests::mined;
 
     type Rows = Vec<(String, String)>;
@@ -248,7 +248,7 @@ mod tests {
 
     /// A value that comes once.
     fn token(of: &str) -> String {
-        format!("k{:08x}", mix(crate::mine::seen::table::hash(of.as_bytes())) >> 32)
+        format!("k{:08x}", mix(crate::mine::seen::maps::hash(of.as_bytes())) >> 32)
     }
 
     /// A word for each number, without digits.

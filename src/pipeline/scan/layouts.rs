@@ -9,8 +9,8 @@ use crate::error::Result;
 use crate::input::{Chunk, Container};
 use crate::pipeline::Job;
 use crate::record::{
-    BaseUrl, FieldMap, FirstLines, Layout, LineFormat, QuotedRows, ReadOptions, RecordFilter,
-    bom_bytes, detect, formats,
+    BaseUrl, FieldMap, Layout, LineFormat, QuotedRows, ReadOptions, RecordFilter, bom_bytes,
+    detect, formats,
 };
 
 /// How the records of a job's files are found.
@@ -198,7 +198,7 @@ impl Layouts {
             layout.format = Some(formats::relative_lines(base));
         }
         let is_told = self.plan.format.is_some();
-        layout.first_lines = FirstLines::of(bytes, &layout, is_told, self.options).into();
+        layout.first_lines = detect::first_lines(bytes, &layout, is_told, self.options).into();
         layout.base.clone_from(&self.plan.base);
         layout.filter.clone_from(&self.plan.filter);
         self.share_format(&mut layout);

@@ -11,7 +11,7 @@ use std::sync::mpsc::{self, SyncSender};
 
 use super::SelectPlan;
 use super::lister::{Ahead, Lister, list};
-use super::members::GatheredClusters;
+use super::members::{GatheredClusters, text_bytes};
 use super::spellings::Spellings;
 use crate::canonical::{Canonicalizer, Comparer, Comparison, Reason, Scratch};
 use crate::cluster::{Cluster, OtherLine, Runs, Uncounted, WholeCluster};
@@ -32,9 +32,6 @@ const BATCH_PARTS: usize = 64;
 
 /// Bytes of a row beside its texts, with the names of JSON members.
 const ROW_BYTES: u64 = 80;
-
-/// A text of more bytes than this is long.
-const LONG_BYTES: u64 = 4 << 10;
 
 /// Up to this many spellings are searched one by one. Reason: most clusters have few.
 const LISTED_SPELLINGS: usize = 8;
@@ -250,12 +247,6 @@ impl GatheredClusters {
 /// spellings of a large cluster while they are counted.
 fn batch_bytes(job: &Job) -> u64 {
     job.budget().listing_bytes() / 8
-}
-
-/// Bytes that a text of `bytes` may take in a row: as many, but in JSON up to six for one. Only
-/// long texts matter.
-pub(super) fn text_bytes(bytes: u64) -> u64 {
-    if bytes > LONG_BYTES { 6 * bytes } else { bytes }
 }
 
 /// Formats dropped lines, each with the line that represents its cluster.

@@ -11,7 +11,6 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::SelectPlan;
-use super::format::text_bytes;
 use super::spellings::{SpellingFiles, SpellingWriter, Spellings};
 use crate::cluster::{
     Census, ChunkLines, Clusters, Flags, Gathered, KeepBitmap, Member, OtherLines, PARTITIONS,
@@ -27,6 +26,15 @@ use crate::pipeline::threads::pool::{Pool, Stage, try_each_partition};
 use crate::pipeline::{InputFile, Job, RunContext, temp};
 use crate::record::Entry;
 use crate::report::Tally;
+
+/// A text of more bytes than this is long.
+const LONG_BYTES: u64 = 4 << 10;
+
+/// Bytes that a text of `bytes` may take in a row: as many, but in JSON up to six for one. Only
+/// long texts matter.
+pub(super) fn text_bytes(bytes: u64) -> u64 {
+    if bytes > LONG_BYTES { 6 * bytes } else { bytes }
+}
 
 /// What was gathered: lines by cluster, and their spellings.
 pub(super) struct GatheredClusters {

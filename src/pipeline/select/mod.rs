@@ -23,8 +23,8 @@ use crate::cluster::{Census, Keep, Occurrence, Scattered, line_length};
 use crate::error::Result;
 use crate::record::{Entry, Record, Workspace, without_no_host};
 use crate::report::{Cell, Listed, Listing, ListingWriter, Output, Provenance, Shape};
-use format::text_bytes;
 use lister::{Ahead, list};
+use members::text_bytes;
 use members::{GatherPass, gather};
 use representatives::{Represented, Rest, Selected};
 

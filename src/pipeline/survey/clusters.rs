@@ -52,7 +52,7 @@ pub(super) fn describe_clusters(
     largest: &[(Fingerprint, Cluster)],
     findings: &mut Findings,
 ) -> Result<Vec<ClusterRow>> {
-    let unchanged = findings.take_unchanged();
+    let unchanged = findings.examples.take_unchanged(&findings.levels);
     let mut wanted: Map<u128, Wanted> = Map::default();
     for (row, (fingerprint, _)) in largest.iter().enumerate() {
         wanted.entry(fingerprint.0).or_default().row = Some(row);

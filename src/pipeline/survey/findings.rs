@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::examples::find_examples;
+use super::examples::ExampleSearch;
 use super::facets::{Sums, count};
 use super::look::Surveyed;
-use super::unchanged_examples::UnchangedExample;
 use crate::canonical::RuleId;
 use crate::cluster::Placed;
 use crate::error::Result;
@@ -19,10 +18,8 @@ use crate::report::{Counts, LevelRow, SiteRuleRow};
 pub(super) struct Findings {
     /// The steps, by level.
     pub(super) levels: Vec<LevelRow>,
-    /// How many records were looked at for the examples of each step.
-    pub(super) looks: Vec<u32>,
-    /// The records that their step left unchanged: those among the examples, and perhaps more.
-    pub(super) unchanged: Vec<UnchangedExample>,
+    /// The search for their examples.
+    pub(super) examples: ExampleSearch,
     pub(super) counts: Counts,
     /// For each rule of a site: how many records it changed, and how many of them merge by rules of
     /// sites.
@@ -38,8 +35,8 @@ impl Findings {
             .chain(rules.iter().map(|rule| rule.name()))
             .map(|name| LevelRow { name: name.to_string(), ..LevelRow::default() })
             .collect();
-        let (looks, counts) = (vec![0; levels.len()], Counts::default());
-        Findings { levels, looks, unchanged: vec![], counts, site_rules: BTreeMap::new() }
+        let examples = ExampleSearch::of_steps(levels.len());
+        Findings { levels, examples, counts: Counts::default(), site_rules: BTreeMap::new() }
     }
 
     /// Adds what the levels changed in a batch.
@@ -68,16 +65,9 @@ impl Findings {
         for (chunk, placed) in batch.iter().zip(&placed) {
             self.counts.add(&add_up(placed, &mut self.levels));
             add_site_rules(&chunk.made, placed, self.levels.len() - 1, &mut self.site_rules);
-            find_examples(job, chunk, placed, self)?;
+            self.examples.look_at(job, chunk, placed, &mut self.levels)?;
         }
         Ok(())
-    }
-
-    /// Takes the examples that are shown and that their step left unchanged.
-    pub(super) fn take_unchanged(&mut self) -> Vec<UnchangedExample> {
-        let mut unchanged = std::mem::take(&mut self.unchanged);
-        unchanged.retain(|one| one.is_among(&self.levels));
-        unchanged
     }
 
     /// Returns the rules of sites that are in force and changed nothing, by number from 1, in

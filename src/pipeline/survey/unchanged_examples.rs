@@ -2,11 +2,14 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::examples::{LOOKS, forms_around};
+use super::look::LEVELS_BEFORE_RULES;
 use crate::canonical::Canonicalizer;
 use crate::fingerprint::Fingerprint;
-use crate::record::Record;
+use crate::record::{Record, without_no_host};
 use crate::report::{Example, LevelRow};
+
+/// Records that are looked at for each step before its examples are good enough.
+pub(super) const LOOKS: u32 = 1000;
 
 /// An example that does not show what its step does: a duplicate that already had the form, of an
 /// earlier record that the step changed to that form. The first such record is shown instead.
@@ -98,6 +101,25 @@ impl UnchangedExample {
         if let (Some(own), Some(found)) = (own, looked.found) {
             *own = found;
         }
+    }
+}
+
+/// The forms of a line before and after `level`.
+pub(super) fn forms_around(
+    canonicalizer: &Canonicalizer,
+    line: &[u8],
+    url: &[u8],
+    level: usize,
+) -> (Vec<u8>, Vec<u8>) {
+    match (canonicalizer.trace(url), level) {
+        (_, 0) => (line.to_vec(), line.to_vec()),
+        (Ok(trace), 1) => (line.to_vec(), without_no_host(&trace.parsed).to_vec()),
+        (Ok(trace), level) => {
+            let rule = level + 1 - LEVELS_BEFORE_RULES;
+            let shown = |at: usize| without_no_host(trace.at(at)).to_vec();
+            (shown(rule - 1), shown(rule))
+        }
+        (Err(_), _) => (line.to_vec(), url.to_vec()),
     }
 }
 

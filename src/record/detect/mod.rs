@@ -1,23 +1,22 @@
 //! Detects the format of a file by votes over its first lines. File names do not matter.
 
-mod first_lines;
 mod odd_fields;
 mod seeming;
 
-pub use first_lines::{FirstLines, FormatVotes};
-pub use odd_fields::OddField;
-pub use seeming::Seeming;
-
 use std::sync::Arc;
 
-use super::entries::{Entries, Entry, Layout, ReadOptions, Workspace};
+use super::entries::{Entries, Entry, Workspace};
 use super::field_map::FieldMap;
+use super::first_lines::{FirstLines, FormatVotes};
 use super::formats::{self, Unseen};
+use super::layout::{Layout, ReadOptions};
 use super::line_format::LineFormat;
 use crate::bytes::{Lines, show, without_bom};
 use crate::error::{Error, Result, Setting};
 use crate::parts;
 use crate::reject::Reject;
+use odd_fields::odd_fields;
+use seeming::seeming;
 
 /// Most bytes of a sample. Reason: less than the smallest chunk of any job, so that the format of a
 /// file does not depend on how it is cut into chunks.
@@ -119,7 +118,10 @@ pub fn detect(chunk: &[u8], options: ReadOptions) -> Result<Layout> {
     };
     let shares = candidates.iter().map(|one| (one.layout.name(), one.percent())).collect();
     let votes = FormatVotes { lines: lines.len(), shares };
-    Ok(Layout { first_lines: FirstLines::of_votes(votes).into(), ..layout })
+    Ok(Layout {
+        first_lines: FirstLines { votes: Some(votes), ..FirstLines::default() }.into(),
+        ..layout
+    })
 }
 
 /// Removes those of `candidates` that would cut off parts of URLs: tables without a header, with
@@ -218,6 +220,29 @@ pub fn with_fields(
             None => error,
         }
     })
+}
+
+/// What `chunk` shows besides its format, the start of a file with this `layout`, which has no
+/// filter yet; `is_told` if the user has chosen the format.
+pub fn first_lines(
+    chunk: &[u8],
+    layout: &Layout,
+    is_told: bool,
+    options: ReadOptions,
+) -> FirstLines {
+    let lines = sample(chunk, options);
+    let is_list = layout.is_list();
+    let start = &chunk[..chunk.len().min(SAMPLE_BYTES)];
+    let count = |byte: u8| memchr::memchr_iter(byte, start).count();
+    FirstLines {
+        votes: layout.first_lines.votes.clone(),
+        has_nuls: is_list && options.separator != 0 && count(0) > count(b'\n'),
+        seeming: if is_list && !is_told { seeming(&lines) } else { None },
+        odd_fields: match formats::has_columns(layout.name()) {
+            true => odd_fields(&lines, layout, options),
+            false => Vec::new(),
+        },
+    }
 }
 
 /// Does `layout` find more records than other lines in a file that starts with `chunk`?

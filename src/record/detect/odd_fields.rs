@@ -1,22 +1,11 @@
 //! Fields whose values in the first lines of a table do not fit.
 
 use crate::bytes::show;
-use crate::record::entries::{Entries, Entry, Layout, ReadOptions, Workspace};
+use crate::record::entries::{Entries, Entry, Workspace};
 use crate::record::fields::time;
+use crate::record::first_lines::OddField;
+use crate::record::layout::{Layout, ReadOptions};
 use crate::record::{Fields, is_status};
-
-/// A field most of whose values in the first lines cannot be parsed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OddField {
-    /// Its name on the command line.
-    pub field: &'static str,
-    /// How many values cannot be parsed.
-    pub odd: usize,
-    /// How many values there are.
-    pub values: usize,
-    /// The first that cannot be parsed, shortened and safe to print.
-    pub first: String,
-}
 
 /// The odd fields of `lines`, read by `layout`.
 pub(super) fn odd_fields(lines: &[&[u8]], layout: &Layout, options: ReadOptions) -> Vec<OddField> {

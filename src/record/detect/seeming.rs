@@ -6,6 +6,7 @@ use memchr::{memchr, memchr_iter, memmem};
 use serde_json::Value;
 
 use crate::limits::COLUMNS_MAX;
+use crate::record::first_lines::Seeming;
 use crate::record::formats::json;
 use crate::record::table::{cell, first_row};
 
@@ -32,46 +33,13 @@ const PLACES_MAX: usize = 3;
 /// URL).
 const LEVELS_MAX: usize = 6;
 
-/// What a list may be instead.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Seeming {
-    /// A table.
-    Table {
-        /// Do most lines have several URLs? Otherwise they have the same number of cells.
-        has_several_urls: bool,
-        /// The delimiter of its cells.
-        delimiter: u8,
-        /// Its columns, as the header names them; empty without a header.
-        columns: String,
-    },
-    /// JSON lines: where the URL may be, as JSON pointers, the best first.
-    Json(Vec<String>),
-    /// JSON lines, each of which contains a line of a log.
-    JsonAroundLog {
-        /// Where that line is, as a JSON pointer.
-        place: String,
-        /// Is it only a request line (`GET /a HTTP/1.1`)?
-        is_request: bool,
-    },
-    /// A JSON document, with URLs in arrays, or of several lines.
-    JsonDocument,
-    /// JSON objects of several lines each, with the URL in a usual place.
-    JsonOverLines,
-    /// JSON lines with text before each object, such as that of syslog.
-    JsonBehindWords,
-    /// A list with terminal color codes.
-    Colored,
-}
-
-impl Seeming {
-    /// What a list that begins with `lines` may be instead; `None` if it is a list.
-    pub(super) fn of_list(lines: &[&[u8]]) -> Option<Seeming> {
-        of_json(lines)
-            .or_else(|| of_document(lines))
-            .or_else(|| of_words(lines))
-            .or_else(|| of_colors(lines))
-            .or_else(|| of_table(lines))
-    }
+/// What a list that begins with `lines` may be instead; `None` if it is a list.
+pub(super) fn seeming(lines: &[&[u8]]) -> Option<Seeming> {
+    of_json(lines)
+        .or_else(|| of_document(lines))
+        .or_else(|| of_words(lines))
+        .or_else(|| of_colors(lines))
+        .or_else(|| of_table(lines))
 }
 
 fn of_table(lines: &[&[u8]]) -> Option<Seeming> {
@@ -339,7 +307,7 @@ mod tests {
         if !first.is_empty() {
             lines.insert(0, first.as_bytes());
         }
-        match Seeming::of_list(&lines)? {
+        match seeming(&lines)? {
             Seeming::Table { has_several_urls, delimiter, columns } => {
                 Some((char::from(delimiter), has_several_urls, columns))
             }
@@ -367,7 +335,7 @@ mod tests {
         }
         assert_eq!(table("", "https://a.test/?u=http://b.test/", 20), None);
         let few = [vec![&b"https://a.test/,https://b.test/"[..]; 10], vec![b"http://c.test/"; 10]];
-        assert_eq!(Seeming::of_list(&few.concat()), None);
+        assert_eq!(seeming(&few.concat()), None);
     }
 
     #[test]
@@ -381,16 +349,16 @@ mod tests {
             let expected = Some((delimiter, false, columns.to_string()));
             assert_eq!(table(first, line, 12), expected, "{line}");
             let lines = [&[&b"# made by hand"[..], first.as_bytes()][..], &[line.as_bytes(); 12]];
-            let found = Seeming::of_list(&lines.concat());
+            let found = seeming(&lines.concat());
             assert!(matches!(found, Some(Seeming::Table { .. })), "{line}: {found:?}");
         }
     }
 
     #[test]
     fn colors() {
-        assert_eq!(Seeming::of_list(&[b"\x1b[96mhttps://e.test/\x1b[0m"]), Some(Seeming::Colored));
-        assert_eq!(Seeming::of_list(&[b"https://e.test/\x1b[0m"]), None, "within a URL");
-        assert_eq!(Seeming::of_list(&[b"\x1b[0m", b"https://e.test/"]), None);
+        assert_eq!(seeming(&[b"\x1b[96mhttps://e.test/\x1b[0m"]), Some(Seeming::Colored));
+        assert_eq!(seeming(&[b"https://e.test/\x1b[0m"]), None, "within a URL");
+        assert_eq!(seeming(&[b"\x1b[0m", b"https://e.test/"]), None);
     }
 
     #[test]
@@ -464,11 +432,11 @@ mod tests {
             ),
         ] {
             let bytes: Vec<&[u8]> = lines.iter().map(|line| line.as_bytes()).collect();
-            assert_eq!(Seeming::of_list(&bytes), Some(expected), "{lines:?}");
+            assert_eq!(seeming(&bytes), Some(expected), "{lines:?}");
         }
-        assert_eq!(Seeming::of_list(&[]), None);
+        assert_eq!(seeming(&[]), None);
         for line in ["https://a.test/{x}", "see {\"a\": 1", "[x] https://a.test/"] {
-            assert_eq!(Seeming::of_list(&[line.as_bytes()]), None, "{line}");
+            assert_eq!(seeming(&[line.as_bytes()]), None, "{line}");
         }
     }
 
@@ -485,15 +453,15 @@ mod tests {
             (r#"{"a/b~c":"http://a.test/"}"#, "/a~1b~0c"),
             (r#"{"x,y":"http://a.test/","z":"/ b"}"#, ""),
         ] {
-            let found = Seeming::of_list(&[line.as_bytes(), line.as_bytes(), b"x"]);
+            let found = seeming(&[line.as_bytes(), line.as_bytes(), b"x"]);
             let Some(Seeming::Json(places)) = found else { panic!("{line}: {found:?}") };
             assert_eq!(places.first().map_or("", |place| place), expected, "{line}");
         }
         let several = br#"{"d":"/","c":"/","b":"/","a":"/"}"#;
         let places = ["/a", "/b", "/c"].map(str::to_string).to_vec();
-        assert_eq!(Seeming::of_list(&[several]), Some(Seeming::Json(places)));
+        assert_eq!(seeming(&[several]), Some(Seeming::Json(places)));
         for lines in [&[&b"{\"a\":1}"[..], b"x"][..], &[b"[1]"], &[b"{"]] {
-            assert_eq!(Seeming::of_list(lines), None);
+            assert_eq!(seeming(lines), None);
         }
     }
 }

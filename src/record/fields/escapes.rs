@@ -1,7 +1,29 @@
-//! Undoes the escapes of a field.
+//! The escapes of fields, and how they are undone.
 
 use crate::bytes::hex;
-use crate::record::found::Escapes;
+
+/// How text is escaped in the fields of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Escapes {
+    /// No escapes.
+    #[default]
+    None,
+    /// The escapes of Apache and nginx in quotes: `\"`, `\\`, `\xHH`, `\t` and other letters of C.
+    Backslash,
+    /// The escapes of JSON strings (RFC 8259 section 7).
+    Json,
+    /// The escapes of HAProxy: `#` and two hex digits.
+    Hash,
+    /// Two quotes for one, as in CSV (RFC 4180).
+    Quotes,
+    /// The escapes of CloudFront in user agents: a percent sign, maybe escaped once more, and two
+    /// hex digits. Not used in URLs.
+    PercentText,
+    /// The escapes of CloudFront in URLs: `%25` for each percent sign, so `%2520` for `%20`. A
+    /// `%25` that no two hex digits follow stays, since a URL has no bare percent sign.
+    PercentSign,
+}
 
 impl Escapes {
     /// The bytes that `text` stands for.

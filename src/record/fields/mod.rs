@@ -3,7 +3,7 @@
 pub mod agent;
 pub(super) mod bracketed_time;
 pub(super) mod cut;
-mod escapes;
+pub(super) mod escapes;
 pub(super) mod hosts;
 pub(super) mod request;
 pub mod time;

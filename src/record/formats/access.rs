@@ -20,8 +20,9 @@ pub(crate) use infer::{recognize, recognize_clf, recognize_combined, recognize_v
 
 use crate::record::fields::bracketed_time::BracketedTime;
 use crate::record::fields::cut::{Cut, host_value, value};
+use crate::record::fields::escapes::Escapes;
 use crate::record::fields::request;
-use crate::record::found::{Escapes, Found, Parsed};
+use crate::record::found::{Found, Parsed};
 use crate::record::line_format::LineFormat;
 use crate::record::marked::CommonLine;
 use crate::reject::Reject;

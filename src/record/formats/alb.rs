@@ -18,8 +18,9 @@
 use std::sync::Arc;
 
 use crate::record::fields::cut::{Cut, is_number, is_status, value};
+use crate::record::fields::escapes::Escapes;
 use crate::record::fields::request;
-use crate::record::found::{Escapes, Found, Parsed};
+use crate::record::found::{Found, Parsed};
 use crate::record::line_format::LineFormat;
 use crate::reject::Reject;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::w3c::extended::{Dialect, Extended, HEADER};
+use super::extended::{Dialect, Extended, HEADER};
 use crate::record::{Escapes, LineFormat};
 
 /// Logs of CloudFront.

@@ -21,9 +21,10 @@ use memchr::{memchr, memmem};
 
 use crate::record::fields::bracketed_time::BracketedTime;
 use crate::record::fields::cut::{Cut, host_value, is_number, is_status, value};
+use crate::record::fields::escapes::Escapes;
 use crate::record::fields::hosts::HostShare;
 use crate::record::fields::request;
-use crate::record::found::{Escapes, Found, Parsed};
+use crate::record::found::{Found, Parsed};
 use crate::record::line_format::LineFormat;
 use crate::reject::Reject;
 

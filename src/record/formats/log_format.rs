@@ -22,8 +22,9 @@ use memchr::{memchr, memmem};
 
 use crate::error::Result;
 use crate::record::fields::cut::{host_value, is_escaped, is_number, is_status, value};
+use crate::record::fields::escapes::Escapes;
 use crate::record::fields::request;
-use crate::record::found::{Escapes, Found, Parsed, PathKind};
+use crate::record::found::{Found, Parsed, PathKind};
 use crate::record::line_format::LineFormat;
 use crate::reject::Reject;
 

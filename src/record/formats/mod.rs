@@ -8,6 +8,7 @@ pub(crate) mod cdxj;
 pub(crate) mod cloudfront;
 pub(crate) mod crawllog;
 pub(crate) mod csv;
+mod extended;
 pub(crate) mod haproxy;
 pub(crate) mod json;
 mod lines;

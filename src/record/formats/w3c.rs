@@ -1,10 +1,8 @@
 //! W3C extended logs, as IIS and proxies write them: a header names the columns.
 
-pub(super) mod extended;
-
 use std::sync::Arc;
 
-use self::extended::{Dialect, Extended, HEADER};
+use super::extended::{Dialect, Extended, HEADER};
 use crate::record::{Escapes, LineFormat};
 
 /// W3C extended logs.

@@ -13,7 +13,8 @@
 
 use super::lines::{LineMarks, set};
 use crate::record::fields::cut::{Cut, value};
-use crate::record::found::{Escapes, Fields};
+use crate::record::fields::escapes::Escapes;
+use crate::record::found::Fields;
 
 /// The columns to read after the size: their numbers from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use memchr::memmem;
 
 use super::letters::{has_lower_only, has_upper};
 use super::steps::{Bytes, STEPS_MAX, Step, push_class};
-use crate::canonical::dust::compile::too_long;
+use crate::canonical::dust::texts::too_long;
 use crate::error::{Error, Result};
 use crate::limits::{DUST_TEXT_BYTES_MAX, DUST_WILDCARDS_MAX};
 

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 
 /// Most steps after the literal start of a pattern. Reason: a set of them has 256 bits.
-pub(super) const STEPS_MAX: usize = 255;
+pub(crate) const STEPS_MAX: usize = 255;
 /// Fewest digits of `{hex}` without a length: fewer may be a word.
 const HEX_DIGITS_MIN: usize = 8;
 
@@ -14,7 +14,7 @@ pub(crate) struct Bytes([u64; 4]);
 impl Bytes {
     pub(crate) const ANY: Bytes = Bytes([u64::MAX; 4]);
 
-    pub(super) fn of(holds: impl Fn(u8) -> bool) -> Bytes {
+    pub(crate) fn of(holds: impl Fn(u8) -> bool) -> Bytes {
         let mut set = Bytes([0; 4]);
         for byte in (0..=255).filter(|byte| holds(*byte)) {
             set.0[usize::from(byte >> 6)] |= 1 << (byte & 63);
@@ -23,25 +23,25 @@ impl Bytes {
     }
 
     /// `byte` alone.
-    pub(super) fn single(byte: u8) -> Bytes {
+    pub(crate) fn single(byte: u8) -> Bytes {
         let mut set = Bytes([0; 4]);
         set.0[usize::from(byte >> 6)] = 1 << (byte & 63);
         set
     }
 
-    pub(super) fn has(self, byte: u8) -> bool {
+    pub(crate) fn has(self, byte: u8) -> bool {
         self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
     }
 
     /// The only byte in it.
-    pub(super) fn only(self) -> Option<u8> {
+    pub(crate) fn only(self) -> Option<u8> {
         let count: u32 = self.0.iter().map(|word| word.count_ones()).sum();
         let word = self.0.iter().position(|word| *word != 0)?;
         (count == 1).then(|| (word * 64) as u8 + self.0[word].trailing_zeros() as u8)
     }
 
     /// Is there a byte in both?
-    pub(super) fn meets(self, other: Bytes) -> bool {
+    pub(crate) fn meets(self, other: Bytes) -> bool {
         self.0.iter().zip(other.0).any(|(a, b)| a & b != 0)
     }
 
@@ -66,7 +66,7 @@ impl Step {
     }
 
     /// The only byte that it can be.
-    pub(super) fn only(self) -> Option<u8> {
+    pub(crate) fn only(self) -> Option<u8> {
         match self {
             Step::One(set) => set.only(),
             Step::Many(_) => None,
@@ -80,7 +80,7 @@ impl Step {
 }
 
 /// The bytes of the class `name`.
-pub(super) fn class_bytes(name: &str) -> Option<Bytes> {
+pub(crate) fn class_bytes(name: &str) -> Option<Bytes> {
     Some(match name {
         "num" => Bytes::of(|byte| byte.is_ascii_digit()),
         "hex" => Bytes::of(|byte| byte.is_ascii_hexdigit()),
@@ -92,7 +92,7 @@ pub(super) fn class_bytes(name: &str) -> Option<Bytes> {
 }
 
 /// Pushes the steps of the class that `text` names, with its length if one is given.
-pub(super) fn push_class(text: &str, steps: &mut Vec<Step>) -> Result<()> {
+pub(crate) fn push_class(text: &str, steps: &mut Vec<Step>) -> Result<()> {
     let digits = |count, steps: &mut Vec<Step>| {
         let one = Step::One(Bytes::of(|byte| byte.is_ascii_digit()));
         steps.extend(std::iter::repeat_n(one, count));

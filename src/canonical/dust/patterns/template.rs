@@ -3,6 +3,7 @@
 use super::glob::Glob;
 use super::letters::has_upper;
 use super::steps::{Bytes, Step, class_bytes};
+use crate::canonical::dust::texts::check_text;
 use crate::error::{Error, Result};
 
 /// Most captures of a template: one digit each.
@@ -89,7 +90,7 @@ impl Form {
         let mut params: Vec<(Vec<u8>, Pattern)> = Vec::new();
         for piece in query.into_iter().flat_map(|query| query.split('&')) {
             let (name, value) = piece.split_once('=').unwrap_or((piece, ""));
-            crate::canonical::dust::compile::check_text("from and to", name, "?#&={}")?;
+            check_text("from and to", name, "?#&={}")?;
             if name.is_empty() || params.iter().any(|(known, _)| known == name.as_bytes()) {
                 return Err(Error::config(format!(
                     "\"{text}\": each parameter needs a name, and once only"
@@ -147,11 +148,7 @@ impl Pattern {
         while !rest.is_empty() {
             let end = rest.find('{').unwrap_or(rest.len());
             if end > 0 {
-                crate::canonical::dust::compile::check_text(
-                    "from and to",
-                    &rest[..end],
-                    forbidden,
-                )?;
+                check_text("from and to", &rest[..end], forbidden)?;
                 parts.push(Part::Text(rest[..end].into()));
                 rest = &rest[end..];
                 continue;

@@ -1,6 +1,7 @@
 //! Rules under profiles that spell URLs in another way than rule files.
 
 use super::*;
+use crate::canonical::RuleId;
 
 #[test]
 fn profiles_decide_what_stands_for_others() {

@@ -129,7 +129,7 @@ fn the_limits_of_the_page_of_rule_files_are_those_of_the_code() {
             ),
             (
                 "forms of a pattern that keeps rules away, under one profile",
-                &[number(private("canonical/dust/spelling/forms.rs", "FORMS_MAX"))],
+                &[number(private("canonical/dust_spelling/forms.rs", "FORMS_MAX"))],
             ),
             ("parameters of a URL", &[number(DUST_PARAMS_MAX as u64)]),
             (

@@ -1,4 +1,4 @@
-//! Rules in the spelling of a profile.
+//! Rules of sites in the spelling of a profile.
 //!
 //! A rule file is learned or written once, and may be applied under any profile. So what a profile
 //! spells in another way is spelled so in the rules as well before they are compiled: under `crawl`
@@ -14,37 +14,30 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 
-use super::patterns::wildcards::{Part, Placeholders, has_no_dot, parts, stars};
-use super::rule::{DustCondition, DustKind, DustRule, Guard, RuleFile, RuleScope};
-use super::target::Target;
+use crate::canonical::dust::compile;
+use crate::canonical::dust::patterns::wildcards::{Part, Placeholders, has_no_dot, parts, stars};
+use crate::canonical::dust::rule::{DustCondition, DustKind, DustRule, Guard, RuleFile, RuleScope};
+use crate::canonical::dust::{DustRules, Spelled, Target};
 use crate::canonical::names::is_under;
-use crate::canonical::profile::{Profile, Slash};
+use crate::canonical::options::Slash;
+use crate::canonical::profile::Profile;
 use crate::canonical::reference;
 use crate::canonical::rules::{RuleId, RuleSet};
 use forms::{forms_of, rewrites_escapes};
 
-/// The rules and guards of a file, each in the forms that a profile makes of it, by number; those
-/// that stay as they are, which nearly all do, are not there.
-#[derive(Debug, Default)]
-pub(super) struct Spelled {
-    rules: HashMap<usize, Vec<DustRule>>,
-    guards: HashMap<usize, Vec<Guard>>,
-}
-
-impl Spelled {
-    /// Is the whole file as it was?
-    pub(super) fn is_same(&self) -> bool {
-        self.rules.is_empty() && self.guards.is_empty()
+/// `rules` where `profile` is in force, in its spelling. It may not want what a rule writes: a host
+/// with `www`, a scheme, a slash. What stands for others is then what the profile makes of it; a
+/// rule against the profile goes.
+pub(super) fn under(rules: DustRules, profile: &Profile) -> DustRules {
+    if rules.is_empty() {
+        return rules;
     }
-
-    /// The forms of `rule`, which has this number.
-    pub(super) fn of_rule<'a>(&'a self, number: usize, rule: &'a DustRule) -> &'a [DustRule] {
-        self.rules.get(&number).map_or(std::slice::from_ref(rule), Vec::as_slice)
-    }
-
-    /// The forms of `guard`, which has this number.
-    pub(super) fn of_guard<'a>(&'a self, number: usize, guard: &'a Guard) -> &'a [Guard] {
-        self.guards.get(&number).map_or(std::slice::from_ref(guard), Vec::as_slice)
+    let spelling = Spelling::of(profile);
+    let spelled = spelling.file(rules.source());
+    let rules = rules.respelled(&spelled, |host| spelling.host(host));
+    match profile.rules.contains(RuleId::Scheme) {
+        true => rules.without_schemes(),
+        false => rules,
     }
 }
 
@@ -240,7 +233,7 @@ impl Spelling {
     }
 
     fn kept_away_anew(&self, site: &str, pattern: &str) -> Vec<String> {
-        if pattern.is_empty() || super::compile::path_pattern(pattern).is_err() {
+        if pattern.is_empty() || compile::path_pattern(pattern).is_err() {
             return vec![pattern.to_string()];
         }
         // What goes on in an escape may be any letter in the end.

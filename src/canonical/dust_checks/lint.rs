@@ -10,7 +10,7 @@ use crate::canonical::dust::patterns::glob::Glob;
 use crate::canonical::dust::patterns::letters;
 use crate::canonical::dust::patterns::wildcards::{Part, parts};
 use crate::canonical::dust::rule::{DustCondition, DustRule, DustStatus, Guard, RuleFile};
-use crate::canonical::dust::spelling::Spelling;
+use crate::canonical::dust_spelling::Spelling;
 use crate::canonical::names::is_under;
 use crate::canonical::profile::Profile;
 use crate::limits::DUST_SITE_RULES_MAX;

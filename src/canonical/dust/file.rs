@@ -1,20 +1,12 @@
 //! Rule files as TOML: reading and writing.
 
-mod doubts;
-mod examples;
-mod findings;
-mod lint;
-
-pub use examples::{ExampleFailure, ExampleFault, TestedRules};
-pub use findings::{Finding, FindingKind, LintedRules};
-
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
 use super::rule::{
     DustCondition, DustKind, DustRule, DustStatus, Evidence, Guard, RuleFile, RuleScope, Trap,
 };
-use crate::canonical::config::toml_error;
+use crate::canonical::toml_error::toml_error;
 use crate::error::{Error, Result};
 use crate::limits::DUST_RULES_MAX;
 

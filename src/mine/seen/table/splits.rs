@@ -13,7 +13,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::mine::seen::table::{Table, Url};
+use super::{Table, Url};
 
 /// What a condition requires of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -185,7 +185,7 @@ impl Splits {
 
 /// Is it of the half of the contents by which conditions are chosen? The other half proves.
 pub(crate) fn is_for_choice(content: u32) -> bool {
-    crate::mine::seen::table::mix(u64::from(content)) & 1 == 0
+    crate::mine::seen::maps::mix(u64::from(content)) & 1 == 0
 }
 
 #[cfg(test)]
@@ -207,7 +207,7 @@ mod tests {
         let table = table_of(&rows);
         let of = |text: &[u8]| table.names.iter().position(|name| name == text).unwrap() as u32;
         let (a, b, s) = (of(b"a"), of(b"b"), of(b"s"));
-        let [one, two] = [b"1", b"2"].map(|text| crate::mine::seen::table::hash(text));
+        let [one, two] = [b"1", b"2"].map(|text| crate::mine::seen::maps::hash(text));
         let mut splits = Splits::none(3, table.names.len());
         assert_eq!(splits.split((s, 0), a, &[one, two], false), 3..7);
         assert_eq!(splits.split((s, 3), b, &[], true), 7..9);

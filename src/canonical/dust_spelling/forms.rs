@@ -8,7 +8,8 @@
 
 use crate::canonical::dust::compile::path_pattern;
 use crate::canonical::dust::patterns::glob::Glob;
-use crate::canonical::profile::{Options, Profile, Slash};
+use crate::canonical::options::{Options, Slash};
+use crate::canonical::profile::Profile;
 use crate::canonical::rules::RuleId;
 
 /// Most forms of one pattern; one that has more keeps rules away from every path. Reason: each is
