@@ -17,7 +17,7 @@ pub struct ReadOptions {
     /// In lists, every byte of a line is part of the URL, even a byte order mark or a carriage
     /// return, and no line is empty.
     pub verbatim: bool,
-    /// Are [`Record::fields`] needed?
+    /// Are [`Record::fields`](super::Record::fields) needed?
     pub fields: bool,
 }
 
