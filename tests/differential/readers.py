@@ -109,6 +109,18 @@ def haproxy(path):
         yield url if "://" in url else f"{scheme}://{found[2]}{url}"
 
 
+def logfmt(path):
+    """By one regular expression for all pairs of a line."""
+    pair = re.compile(r'(?:^|(?<=\s))([\w.@-]+)=(?:"((?:[^"\\]|\\.)*)"|(\S*))')
+    for line in texts_of(path):
+        pairs = {name: json.loads(f'"{quoted}"') if quoted else bare for name, quoted, bare in pair.findall(line)}
+        if "url" in pairs or "path" not in pairs:
+            yield pairs.get("url", "")
+            continue
+        is_encrypted = pairs.get("protocol") == "https" or pairs.get("tls") == "true"
+        yield f"http{'s' * is_encrypted}://{pairs['host']}{pairs['path']}"
+
+
 def alb(path):
     for line in texts_of(path):
         request = re.search(r'"((?:[^"\\]|\\.)*)"', line)[1]

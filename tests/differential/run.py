@@ -101,6 +101,7 @@ def formats(readers):
         ("access.log", readers.access, []),
         ("squid.log", readers.squid, []),
         ("haproxy.log", readers.haproxy, []),
+        ("logfmt.log", readers.logfmt, []),
         ("alb.log", readers.alb, []),
         ("elb.log", readers.alb, []),
         ("w3c.log", readers.w3c, []),

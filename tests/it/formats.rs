@@ -32,6 +32,7 @@ const SAMPLES: [(&str, &str); SAMPLE_COUNT] = [
     ("haproxy.log", "haproxy"),
     ("index.parquet", "parquet"),
     ("kasztp.txt.zst", "lines"),
+    ("logfmt.log", "logfmt"),
     ("messy.txt", "lines"),
     ("nginx.jsonl", "nginx-json"),
     ("pages.csv", "csv"),
@@ -45,7 +46,7 @@ const SAMPLES: [(&str, &str); SAMPLE_COUNT] = [
     ("vhost.log", "vhost"),
     ("w3c.log", "w3c"),
 ];
-const SAMPLE_COUNT: usize = 28;
+const SAMPLE_COUNT: usize = 29;
 
 /// Returns the samples that this build can read.
 fn readable() -> impl Iterator<Item = (&'static str, &'static str)> {

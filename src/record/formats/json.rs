@@ -1,5 +1,6 @@
-//! JSON lines: an object on each line, with a URL in it.
+//! JSON lines, and logfmt: an object, or pairs, on each line, with a URL in them.
 
+mod pairs;
 mod scan;
 #[cfg(test)]
 mod tests;
@@ -14,7 +15,7 @@ use self::scan::{PATH_TOKENS_MAX, Places, Value, scan};
 pub(super) use self::unescaped::unescaped_lines;
 use self::usual::USUAL;
 use crate::error::{Error, Result, Setting};
-use crate::parts;
+use crate::parts::{self, is_web_scheme};
 use crate::record::field_map::{Field, FieldMap};
 use crate::record::fields::cut::host_value;
 use crate::record::fields::request;
@@ -25,18 +26,26 @@ use crate::reject::Reject;
 pub(super) const JSON_LINES: &str = "jsonl";
 pub(super) const CADDY: &str = "caddy";
 pub(super) const NGINX: &str = "nginx-json";
+/// The name of the format of pairs.
+pub(super) const LOGFMT: &str = "logfmt";
 
-/// JSON lines, such as logs of Caddy and of nginx, or responses of an index.
+/// Fewest pairs of a line that is logfmt although it has no request. Reason: the header of a table
+/// has none.
+const PAIRS_MIN: usize = 3;
+
+/// JSON lines, such as logs of Caddy and of nginx, or responses of an index; and logfmt, whose
+/// pairs are read like the members of an object.
 ///
-/// - Shape: any JSON value on each line. The URL is at the first of the [`USUAL`] places that has
-///   one, or where the user says. Of equal names in an object the last counts. `-`, `""` and `null`
-///   mean empty, as does a host `_`.
+/// - Shape: any JSON value on each line, or pairs. The URL is at the first of the [`USUAL`] places
+///   that has one, or where the user says. Of equal names in an object the last counts. `-`, `""`
+///   and `null` mean empty, as does a host `_`.
 /// - Failure: a line that is not JSON is [`Reject::Format`], one without a URL [`Reject::NoUrl`],
 ///   or [`Reject::NoRequest`] if it has an empty request.
 /// - Source: RFC 8259; JSON Lines; RFC 6901 for pointers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Json {
     name: &'static str,
+    syntax: Syntax,
     places: Places,
     /// The places as JSON pointers; of places for the same part the best first.
     pointers: Vec<String>,
@@ -50,6 +59,15 @@ pub(crate) struct Json {
     is_url_told: bool,
     /// Has the user said where the query is? Then it belongs to any target without one.
     is_query_told: bool,
+}
+
+/// How the lines are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Syntax {
+    /// A JSON value on each line.
+    Json,
+    /// Pairs, after anything else: `10:05 web: method=GET path="/a b"`.
+    Logfmt,
 }
 
 /// The part of a record that a value is for.
@@ -69,7 +87,7 @@ pub(super) enum Part {
     Link,
     Scheme,
     Port,
-    /// An object that only encrypted connections have.
+    /// An object that only encrypted connections have, or a text that says whether one is.
     Tls,
     /// A date, where the time is only a time of day, or missing.
     Day,
@@ -200,6 +218,18 @@ impl Json {
         Ok(Json { told_places, is_url_told, is_query_told, ..json })
     }
 
+    /// Pairs, with the places that the user has given, or else the usual ones.
+    ///
+    /// Failure: as of [`Json::with_fields`].
+    fn logfmt(fields: &FieldMap) -> Result<Json> {
+        Ok(Json { name: LOGFMT, syntax: Syntax::Logfmt, ..Json::with_fields(fields)? })
+    }
+
+    /// Pairs with the usual places.
+    pub(crate) fn usual_logfmt() -> Json {
+        Json::logfmt(&FieldMap::default()).expect("usual places are short")
+    }
+
     /// Lines of strings, as `jq` writes them, if half of `lines` are URLs in quotes.
     fn strings_of(lines: &[&[u8]]) -> Option<Json> {
         let json = Json::of_places(JSON_LINES, vec![(String::new(), Part::Target)]);
@@ -223,6 +253,7 @@ impl Json {
         let paths = tokens.iter().map(|path| path.iter().map(|name| &name[..]).collect());
         Json {
             name,
+            syntax: Syntax::Json,
             places: Places::new(paths),
             pointers,
             parts,
@@ -263,6 +294,7 @@ impl Json {
         }
         let shown = shown.into_iter().map(|(name, at)| match &self.pointers[at][..] {
             "" => format!("{name} whole line"),
+            pointer if self.syntax == Syntax::Logfmt => format!("{name} {}", &pointer[1..]),
             pointer => format!("{name} {pointer}"),
         });
         self.description = shown.collect::<Vec<_>>().join(", ");
@@ -292,34 +324,52 @@ impl Json {
     }
 
     /// Gathers the values at the places of the object `text` in `gathered`, which must be empty;
-    /// `false` if `text` is not JSON.
+    /// `false` if `text` is not JSON, or has a quote that is never closed.
     #[inline]
     fn gather<'a>(&self, text: &'a [u8], gathered: &mut Gathered<'a>) -> bool {
-        scan(text, &self.places, |number, value| {
-            let part = self.parts[usize::from(number)];
-            gathered.has_query |= matches!(part, Part::Query | Part::Words);
-            let (value, is_escaped) = match value {
-                Value::Text(b"-" | b"", _) => {
-                    gathered.is_empty_request |= part == Part::RequestLine;
-                    return;
-                }
-                Value::Text(text, _) if part.is_time() && is_duration(text) => return,
-                Value::Text(text, is_escaped) => (text, is_escaped),
-                Value::Number(text) if part.is_time() && is_short(text) => return,
-                Value::Number(text) => match part {
-                    Part::Port | Part::Field(_) => (text, false),
-                    _ => return,
-                },
-                Value::Object if part == Part::Tls => (&b"https"[..], false),
-                Value::Object => return,
-            };
-            let slot = part.slot();
-            if number <= gathered.places[slot] {
-                gathered.places[slot] = number;
-                gathered.values[slot] = value;
-                gathered.has_escapes |= is_escaped;
+        if self.syntax == Syntax::Json {
+            return scan(text, &self.places, |number, value| self.take(number, value, gathered));
+        }
+        let is_whole =
+            pairs::scan(text, &self.places, |number, value| self.take(number, value, gathered));
+        let time = &mut gathered.values[Part::Field(Field::Time).slot()];
+        if time.is_empty() {
+            *time = pairs::time_in_front(text);
+        }
+        is_whole
+    }
+
+    /// Takes the `value` at the place `number` into `gathered`, if it is one.
+    #[inline(always)]
+    fn take<'a>(&self, number: u16, value: Value<'a>, gathered: &mut Gathered<'a>) {
+        let part = self.parts[usize::from(number)];
+        gathered.has_query |= matches!(part, Part::Query | Part::Words);
+        let (value, is_escaped) = match value {
+            Value::Text(b"-" | b"", _) => {
+                gathered.is_empty_request |= part == Part::RequestLine;
+                return;
             }
-        })
+            Value::Text(text, _) if part.is_time() && is_duration(text) => return,
+            Value::Text(text, _) if part == Part::Scheme && !is_web_scheme(text) => return,
+            Value::Text(text, _) if part == Part::Tls => match text {
+                b"true" | [b'T', b'L', b'S', ..] => (&b"https"[..], false),
+                _ => return,
+            },
+            Value::Text(text, is_escaped) => (text, is_escaped),
+            Value::Number(text) if part.is_time() && is_short(text) => return,
+            Value::Number(text) => match part {
+                Part::Port | Part::Field(_) => (text, false),
+                _ => return,
+            },
+            Value::Object if part == Part::Tls => (&b"https"[..], false),
+            Value::Object => return,
+        };
+        let slot = part.slot();
+        if number <= gathered.places[slot] {
+            gathered.places[slot] = number;
+            gathered.values[slot] = value;
+            gathered.has_escapes |= is_escaped;
+        }
     }
 
     /// Fills `found` from the gathered values.
@@ -424,6 +474,34 @@ pub(crate) fn with_fields(lines: &[&[u8]], fields: &FieldMap) -> Result<Arc<dyn 
     Ok(Arc::new(Json::with_fields(fields)?.described_by(lines)))
 }
 
+/// The format of the log that begins with `lines`, with the pairs that the user has named.
+///
+/// Failure: that of [`Json::with_fields`].
+pub(crate) fn logfmt_with_fields(
+    lines: &[&[u8]],
+    fields: &FieldMap,
+) -> Result<Arc<dyn LineFormat>> {
+    Ok(Arc::new(Json::logfmt(fields)?.described_by(lines)))
+}
+
+/// Does `line` have several pairs, so that the user may have named one of them?
+pub(crate) fn has_pairs(line: &[u8]) -> bool {
+    pairs::Pairs::of(line).take(PAIRS_MIN).count() == PAIRS_MIN
+}
+
+/// Recognizes pairs, if half of `lines` are requests: with a URL or a path, and a method or a
+/// status.
+pub(crate) fn recognize_logfmt(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
+    let logfmt = Json::usual_logfmt();
+    let is_request = |line: &&&[u8]| {
+        let mut found = Found::default();
+        logfmt.parse_object(line, &mut found) == Parsed::Record
+            && !(found.fields.method.is_empty() && found.fields.status.is_empty())
+    };
+    let requests = lines.iter().filter(is_request).count();
+    (requests > 0 && 2 * requests >= lines.len()).then(|| Arc::new(logfmt.described_by(lines)) as _)
+}
+
 /// Recognizes objects, if there is a URL in one of the first lines; and strings, if half of them
 /// are URLs.
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
@@ -500,6 +578,6 @@ impl LineFormat for Json {
     }
 
     fn unescaped_lines(&self, chunk: &[u8], separator: u8, out: &mut Vec<u8>) -> bool {
-        unescaped_lines(chunk, separator, out)
+        self.syntax == Syntax::Json && unescaped_lines(chunk, separator, out)
     }
 }

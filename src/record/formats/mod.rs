@@ -222,6 +222,13 @@ pub const ALL: &[KnownFormat] = &[
         with_fields: Some(json::with_fields),
     },
     KnownFormat {
+        name: json::LOGFMT,
+        about: "logfmt: pairs such as path=/a status=200",
+        recognize: json::recognize_logfmt,
+        unseen: Unseen::Has(|| Arc::new(json::Json::usual_logfmt())),
+        with_fields: Some(json::logfmt_with_fields),
+    },
+    KnownFormat {
         name: "tsv",
         about: "table with tabs",
         recognize: tsv::recognize,
@@ -292,12 +299,13 @@ pub fn with_fields(
     let name = name.unwrap_or_else(|| match first {
         [b'"', ..] => "csv",
         [b'{', ..] => json::JSON_LINES,
+        first if json::has_pairs(first) => json::LOGFMT,
         first if first.contains(&b'\t') => "tsv",
         _ => "csv",
     });
     let Some(with_fields) = find(name).and_then(|format| format.with_fields) else {
         return Err(Error::config(format!(
-            "{}: {name} has no columns to choose from; leave it out, or use csv, tsv or jsonl",
+            "{}: {name} has no columns to choose from; leave it out, or use csv, tsv, jsonl or logfmt",
             Setting::Fields
         )));
     };

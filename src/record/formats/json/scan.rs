@@ -102,6 +102,12 @@ impl Places {
         NOWHERE
     }
 
+    /// The number of the place of the member `name` of the outermost object.
+    #[inline]
+    pub(super) fn member(&self, name: &[u8]) -> Option<u16> {
+        self.number(self.child(ROOT, name))
+    }
+
     /// The node of element `index` of the array `parent`.
     fn element(&self, parent: u16, index: u32) -> u16 {
         if parent == NOWHERE || !self.has_children[usize::from(parent)] {

@@ -92,10 +92,12 @@ pub(super) const USUAL: &[(Part, &[&str])] = &[
             "/RequestScheme",
             "/ClientRequestScheme",
             "/cs-protocol",
+            // Where it is not a version of HTTP: Heroku's router.
+            "/protocol",
         ],
     ),
     (Part::Port, &["/server_port", "/port", "/url/port", "/url.port"]),
-    (Part::Tls, &["/request/tls"]),
+    (Part::Tls, &["/request/tls", "/tls"]),
     (
         Part::Field(Field::Host),
         &[
