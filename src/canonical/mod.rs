@@ -1,5 +1,10 @@
 //! URLs to canonical URLs: profiles, rules, and the two lanes that apply them.
 //!
+//! ```text
+//! names, host ─> dust ─> options ─> draft ─> rules ─> profile ─┬─> reference ─> dust_spelling
+//!                                                              └─> fused             └─> config
+//! ```
+//!
 //! `reference.rs` applies the rules of `rules/` one by one to a `Draft`; `fused/` gives the same
 //! answer in one pass over the bytes, or refuses. Nothing here sees a line number, a file or a
 //! hash.

@@ -217,7 +217,7 @@ fn forms<'a>(moves: &Moves<'a>, path: &[u8], place: Place) -> Vec<(Moved<'a>, Ch
             continue;
         }
         // Without a rule that looks at it, a path with other slashes is only spelled in another
-        // way, and what is said of it is spelled so, too (`dust/spelling/`).
+        // way, and what is said of it is spelled so, too (`canonical/dust_spelling/`).
         for path in other_slashes(&path) {
             for review in reviews {
                 let moved = moves.after(&path, place, *review);
