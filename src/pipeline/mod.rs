@@ -46,7 +46,7 @@ use std::sync::{Mutex, OnceLock};
 use crate::bytes::show_input;
 use crate::canonical::Canonicalizer;
 use crate::crew::Crew;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fingerprint::FingerprintKey;
 use crate::input::{FileSummary, InputPlan};
 use crate::limits::{
@@ -193,6 +193,13 @@ impl<'a> Job<'a> {
     /// is dropped.
     fn begin_pass(&self, name: &str, bytes: Option<u64>) -> PassProgress<'a> {
         PassProgress::begin(self.progress, name, bytes)
+    }
+
+    /// Was the job asked to stop?
+    ///
+    /// Failure: then the error that it ends with.
+    fn check_stop(&self) -> Result<()> {
+        if self.input.stop.is_asked() { Err(Error::cancelled()) } else { Ok(()) }
     }
 
     /// How lines are read under the profile in force.

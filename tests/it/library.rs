@@ -81,6 +81,36 @@ fn a_job_that_is_asked_to_stop_ends_and_publishes_nothing() {
     assert_eq!(dedup(&job, &Seen::default()).unwrap().tally.unique, 50_000);
 }
 
+/// Asks to stop when the pass with this name begins, and says that it did.
+struct StopAt {
+    stop: Stop,
+    pass: &'static str,
+}
+
+impl ProgressListener for StopAt {
+    fn begin(&self, pass: &str, _: Option<u64>) {
+        if pass == self.pass {
+            self.stop.ask();
+        }
+    }
+    fn advance(&self, _: u64, _: u64) {}
+    fn end(&self) {}
+}
+
+#[test]
+fn what_was_spilled_is_not_sorted_out_after_that() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, pages) = (list(folder.path(), 200_000), pages());
+    let stop = Stop::default();
+    let listener = StopAt { stop: stop.clone(), pass: "sorting out" };
+    let mut job = Job::new(InputPlan { stop: stop.clone(), ..plan(&path) }, &pages);
+    job.memory.bytes = 1 << 20;
+    job.progress = &listener;
+    let error = dedup(&job, &Seen::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+    assert!(stop.is_asked(), "nothing was spilled");
+}
+
 #[test]
 fn a_stream_that_is_silent_is_not_awaited_after_that() {
     let (reader, writer) = std::io::pipe().unwrap();

@@ -70,12 +70,13 @@ pub(super) const RECORDS_ALONE: u64 = 1 << 16;
 /// Marks the records of a batch that are the first of their cluster, or with `overflow` those that
 /// may be, and counts them.
 pub(super) fn mark(
-    RunContext { job, pool }: RunContext,
+    run: RunContext,
     set: &ClusterSet,
     mut overflow: Option<&mut Overflow>,
     Batch { chunks: sifted, .. }: Batch<Sifted>,
     tally: &mut Tally,
 ) -> Result<Vec<MarkedChunk>> {
+    let RunContext { job, pool } = run;
     let fraction_read = sifted.last().and_then(|chunk| chunk.parcel.fraction_read);
     let mut chunks = Vec::with_capacity(sifted.len());
     let mut pairs = Vec::with_capacity(sifted.len());
@@ -86,7 +87,7 @@ pub(super) fn mark(
     }
     let records = pairs.iter().map(|(scattered, _)| scattered.len() as u64).sum::<u64>();
     match &mut overflow {
-        Some(overflow) => overflow.mark(set, pool, &pairs)?,
+        Some(overflow) => overflow.mark(run, set, &pairs)?,
         None => {
             let outlook = fraction_read.map(|fraction| {
                 let rest = tally.records as f64 * (1.0 / fraction - 1.0);

@@ -18,7 +18,7 @@ use crate::cluster::{
 use crate::error::Result;
 use crate::pipeline::budget::Budget;
 use crate::pipeline::threads::background_writer::write_in_background;
-use crate::pipeline::threads::pool::{Pool, try_each_partition_with};
+use crate::pipeline::threads::pool::try_each_partition_with;
 use crate::pipeline::{Job, RunContext, temp};
 use crate::report::Output;
 
@@ -47,8 +47,8 @@ impl Overflow {
     /// Flags the candidates of a batch.
     pub(super) fn mark(
         &mut self,
+        run: RunContext,
         set: &ClusterSet,
-        pool: &Pool,
         chunks: &[(Scattered, Flags)],
     ) -> Result<()> {
         let mut numbers = Vec::with_capacity(chunks.len());
@@ -57,12 +57,9 @@ impl Overflow {
             self.records += scattered.len() as u64;
         }
         self.candidates.next_batch();
-        try_each_partition_with(
-            &self.folder,
-            pool,
-            PartitionRecords::default,
-            |gathered, partition| self.candidates.mark(set, partition, chunks, &numbers, gathered),
-        )
+        try_each_partition_with(run, PartitionRecords::default, |gathered, partition| {
+            self.candidates.mark(set, partition, chunks, &numbers, gathered)
+        })
     }
 
     /// To be called at the end of the input: writes the records of `backlog` that are the first of
@@ -79,6 +76,7 @@ impl Overflow {
         let keeps = |number| self.is_next(&mut first, number);
         write_in_background(run.pool, output, |writer| {
             backlog.read(separator, keeps, |text, is_end| {
+                run.job.check_stop()?;
                 writer.write(text)?;
                 // The last line of a file may lack its separator.
                 if is_end && text.last() != Some(&separator) {
@@ -94,7 +92,7 @@ impl Overflow {
     /// of their cluster, and in neither `set` nor `seen`; and how many there are.
     pub(super) fn first_of_each(
         &mut self,
-        RunContext { job, pool }: RunContext,
+        run: RunContext,
         set: &ClusterSet,
         seen: &Seen,
     ) -> Result<(NumberLookup, u64)> {
@@ -106,8 +104,8 @@ impl Overflow {
         };
         let capacity = self.budget.sort_capacity(Firsts::BYTES_PER_RECORD);
         let ledger = Ledger { set, seen, kept: &kept, fresh: fresh.as_ref() };
-        let _sorting = job.begin_pass("sorting out", None);
-        try_each_partition_with(&self.folder, pool, Firsts::default, |firsts, partition| {
+        let _sorting = run.job.begin_pass("sorting out", None);
+        try_each_partition_with(run, Firsts::default, |firsts, partition| {
             self.candidates.resolve(firsts, partition, capacity, ledger)
         })?;
         self.found_bytes = kept.bytes() + fresh.as_ref().map_or(0, Sorted::bytes);

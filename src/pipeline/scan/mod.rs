@@ -130,10 +130,8 @@ impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
             }
             let (lines, lines_by_file) = (batches.lines(), batches.into_lines_by_file());
             drop((receiver, at_end));
-            if is_cancelled() {
-                // What was read may end anywhere.
-                return Err(Error::cancelled());
-            }
+            // What was read may end anywhere.
+            job.check_stop()?;
             let mut files: Vec<InputFile> =
                 reader.join().map_err(|_| Error::internal("the reader has panicked"))?;
             for (file, lines) in files.iter_mut().zip(lines_by_file) {

@@ -473,7 +473,7 @@ impl<'a> ClusterFormatter<'a> {
         cluster: WholeCluster,
         mut write: impl FnMut(&[u8], u64) -> Result<()>,
     ) -> Result<()> {
-        let RunContext { job, pool } = self.run;
+        let RunContext { job, .. } = self.run;
         let (folder, budget) = (&job.memory.temp_dir, job.budget());
         let failed = |error| self.failed(error);
         let uncounted = Uncounted::new(temp::open_some(folder)?, budget.spill_buffer_bytes());
@@ -485,7 +485,7 @@ impl<'a> ClusterFormatter<'a> {
         uncounted.finish().map_err(failed)?;
         let spellings = Runs::new(temp::open(folder)?);
         let capacity = budget.sort_capacity(Uncounted::CLUSTER_BYTES);
-        try_each_partition(folder, pool, |partition| {
+        try_each_partition(self.run, |partition| {
             uncounted.resolve(partition, capacity, |_| true, &spellings).map(drop)
         })?;
         let mut spellings = spellings.merge(budget.merge_capacity(size_of::<Cluster>()));

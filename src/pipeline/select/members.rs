@@ -69,11 +69,12 @@ pub(super) enum GatherPass<'a> {
 
 /// Gathers the lines of the clusters that `plan` wants, and with `has_dropped` the dropped lines.
 pub(super) fn gather(
-    RunContext { job, pool }: RunContext,
+    run: RunContext,
     plan: &SelectPlan,
     has_dropped: bool,
     reading: GatherPass,
 ) -> Result<GatheredClusters> {
+    let RunContext { job, pool } = run;
     let (folder, budget) = (&job.memory.temp_dir, job.budget());
     let failed = |error| temp::failed(folder, error);
     let wanted = |lines: u64| Wanted {
@@ -107,7 +108,7 @@ pub(super) fn gather(
     let capacity = budget.sort_capacity(Gathered::LINE_BYTES);
     let count = AtomicU64::new(0);
     let sorting = job.begin_pass("sorting out", None);
-    try_each_partition(folder, pool, |partition| {
+    try_each_partition(run, |partition| {
         let more = gathered.resolve(partition, capacity, plan.keep, text_bytes, wanted)?;
         count.fetch_add(more, Ordering::Relaxed);
         Ok(())
@@ -289,7 +290,8 @@ impl<'a> Gathering<'a> {
 
     /// Adds the gathered lines of chunks, each chunk with the number of its first line.
     fn add(&self, chunks: &[(u64, ChunkLines)]) -> Result<()> {
-        try_each_partition(&self.job.memory.temp_dir, self.pool, |partition| {
+        let run = RunContext { job: self.job, pool: self.pool };
+        try_each_partition(run, |partition| {
             self.gathered.add(partition, chunks.iter().map(|(line, chunk)| (*line, chunk)))
         })
     }

@@ -28,30 +28,29 @@ impl Rest {
     /// Counts a batch.
     pub(super) fn count(
         &self,
-        RunContext { job, pool }: RunContext,
+        run: RunContext,
         census: &Census,
         batch: &[Occurrence],
     ) -> Result<()> {
-        try_each_partition(&job.memory.temp_dir, pool, |partition| {
-            self.uncounted.count(census, partition, batch.iter())
-        })
+        try_each_partition(run, |partition| self.uncounted.count(census, partition, batch.iter()))
     }
 
     /// Returns the clusters whose number of lines is `wanted`, of those spilled and of those in
     /// `census`, and how many clusters there are in all. To be called when all lines are counted.
     pub(super) fn select(
         &mut self,
-        RunContext { job, pool }: RunContext,
+        run: RunContext,
         census: &Census,
         wanted: impl Fn(u64) -> bool + Sync,
     ) -> Result<(Selected, u64)> {
+        let RunContext { job, .. } = run;
         let folder = &job.memory.temp_dir;
         self.uncounted.finish().map_err(|error| temp::failed(folder, error))?;
         let selected = Runs::new(temp::open(folder)?);
         let capacity = self.budget.sort_capacity(Uncounted::CLUSTER_BYTES);
         let clusters = AtomicU64::new(0);
         let _sorting = job.begin_pass("sorting out", None);
-        try_each_partition(&job.memory.temp_dir, pool, |partition| {
+        try_each_partition(run, |partition| {
             let (counted, count) = census.select(partition, &wanted);
             census.forget(partition);
             selected.add(counted.into_iter())?;

@@ -11,7 +11,7 @@ use crate::error::{Error, Result, Setting};
 use crate::input::Mapped;
 use crate::pipeline::scan::BatchChunk;
 use crate::pipeline::threads::pool::{Pool, try_each_partition};
-use crate::pipeline::{Job, temp};
+use crate::pipeline::{Job, RunContext, temp};
 
 /// The records.
 pub(super) struct Waiting<'a> {
@@ -38,15 +38,15 @@ impl<'a> Waiting<'a> {
         let forms_bytes = forms.memory_bytes();
         let buffer_bytes = job.budget().spill_buffer_bytes();
         let unplaced = Unplaced::new(forms, files, places, buffer_bytes);
-        try_each_partition(folder, pool, |partition| unplaced.take(partition, forms))?;
+        let run = RunContext { job, pool };
+        try_each_partition(run, |partition| unplaced.take(partition, forms))?;
         Ok(Waiting { job, pool, unplaced, first_line, forms_bytes })
     }
 
     /// Adds the records of a batch. Batches have to come in order.
     pub(super) fn add(&self, batch: &[BatchChunk<Surveyed>]) -> Result<()> {
-        try_each_partition(&self.job.memory.temp_dir, self.pool, |partition| {
-            self.unplaced.add(partition, ladders_of(batch))
-        })
+        let run = RunContext { job: self.job, pool: self.pool };
+        try_each_partition(run, |partition| self.unplaced.add(partition, ladders_of(batch)))
     }
 
     /// To be called when all records were added: finds out at which level each of them merges, in
@@ -59,7 +59,7 @@ impl<'a> Waiting<'a> {
         // Two thirds, since a table of forms that grows is in memory twice for a while.
         let bytes_each = bytes_max / 3 * 2 / job.workers() as u64;
         let sorting = job.begin_pass("sorting out", None);
-        try_each_partition(folder, pool, |partition| {
+        try_each_partition(RunContext { job, pool }, |partition| {
             let more = unplaced.resolve(partition, bytes_each, top)?;
             let more = more.ok_or_else(|| io::Error::other(too_little(job)))?;
             found.lock().expect("no thread panics while it holds the lock").add(more, top);

@@ -1,7 +1,6 @@
 //! The workers of a job, and how long they and the threads beside them were busy with each stage.
 
 use std::io;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
@@ -9,7 +8,7 @@ use std::time::Instant;
 use super::permits::{CpuPermit, CpuPermits};
 use crate::cluster::PARTITIONS;
 use crate::error::{Error, Result, Setting};
-use crate::pipeline::temp;
+use crate::pipeline::{RunContext, temp};
 
 /// What a thread may be busy with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,28 +213,26 @@ fn start(workers: usize) -> std::result::Result<rayon::ThreadPool, rayon::Thread
         .build()
 }
 
-/// Calls `work` with every partition, on all threads of `pool`, until one call fails. `folder` is
-/// where the files are that `work` reads or writes, for error messages.
+/// Calls `work` with every partition, on all threads of the pool, until one call fails, or the job
+/// is asked to stop. An error of `work` is one of temporary files.
 pub(crate) fn try_each_partition(
-    folder: &Path,
-    pool: &Pool,
+    run: RunContext,
     work: impl Fn(usize) -> io::Result<()> + Sync,
 ) -> Result<()> {
-    try_each_partition_with(folder, pool, || (), |(), partition| work(partition))
+    try_each_partition_with(run, || (), |(), partition| work(partition))
 }
 
 /// Calls `work` with every partition, as [`try_each_partition`] does, with a value per thread that
 /// `new_worker` makes.
 pub(crate) fn try_each_partition_with<W>(
-    folder: &Path,
-    pool: &Pool,
+    RunContext { job, pool }: RunContext,
     new_worker: impl Fn() -> W + Sync,
     work: impl Fn(&mut W, usize) -> io::Result<()> + Sync,
 ) -> Result<()> {
     let has_failed = AtomicBool::new(false);
     let first = Mutex::new(None);
     pool.each_partition_with(new_worker, |worker, partition| {
-        if has_failed.load(Ordering::Relaxed) {
+        if has_failed.load(Ordering::Relaxed) || job.input.stop.is_asked() {
             return;
         }
         if let Err(error) = work(worker, partition) {
@@ -244,8 +241,8 @@ pub(crate) fn try_each_partition_with<W>(
         }
     });
     match first.into_inner().expect("no thread panics while it holds the lock") {
-        None => Ok(()),
-        Some(error) => Err(temp::failed(folder, error)),
+        Some(error) => Err(temp::failed(&job.memory.temp_dir, error)),
+        None => job.check_stop(),
     }
 }
 
