@@ -155,7 +155,7 @@ fn how_a_format_was_told_is_said() {
     assert!(run.words().contains("in.json: taken for a list, though its first lines are JSON"));
     dir.put("utf-16.txt", b"\xff\xfeh\0t\0t\0p\0");
     dir.run("utf-16.txt").fails("iconv -f UTF-16");
-    dir.put("log.txt", "ts=1 method=GET path=/a status=200\n".repeat(12));
+    dir.put("log.txt", "ts: 1 method: GET status: 200 in 5 ms\n".repeat(12));
     let run = dir.run("log.txt").exits(0);
     assert!(run.words().contains("log.txt: taken for a list, though 0 % of its first 12 lines"));
     for quiet in ["-p lines log.txt", "-q log.txt", "--format lines log.txt"] {
