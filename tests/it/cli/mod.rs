@@ -36,7 +36,7 @@ use undust::bytes::show;
 use undust::canonical::{PROFILES, RuleId};
 
 /// Most time one run may take. Reason: a run that waits for ever must fail, not hang the tests.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Two pages in four spellings; the list of most tests.
 const LIST: &str =
